@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * context.c - the context: options, CPU features, kernels, memory, workers and the parallel loop.
+ *
+ * Workers wait for a job, take item numbers from one counter and are done when the counter has passed the end.  One job at
+ * a time: whoever finds the workers busy (another thread, or an item that loops itself) does its items alone, so nothing
+ * can wait for itself.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/internal.h"
+#include "core/kernels.h"
+#include "core/port.h"
+
+enum { MAX_THREADS = 1024 };
+
+typedef struct job {
+    ronchi_item_fn fn;
+    void *user;
+    size_t n_items;
+    atomic_size_t next;
+    size_t failed_item; /* lowest that failed, n_items while none did; under lock */
+    ronchi_error error; /* of that item; under lock */
+} job;
+
+typedef struct worker {
+    ronchi_context *context;
+    ronchi_thread *thread;
+    size_t number;
+} worker;
+
+struct ronchi_context {
+    ronchi_allocator allocator;
+    ronchi_progress_fn progress;
+    void *progress_user;
+    uint64_t budget_bytes;
+    uint32_t threads, cpu;
+    ronchi_kernels kernels;
+
+    pthread_mutex_t busy; /* held by the thread whose job the workers serve */
+    pthread_mutex_t lock; /* everything below */
+    pthread_cond_t wake, idle;
+    job *current;
+    uint64_t generation;
+    size_t active;
+    bool stop;
+    worker *workers; /* threads - 1 of them; the caller is worker 0 */
+};
+
+/* --------------------------------------------------------------------------------------------------- features */
+
+static uint32_t cpu_detect(void)
+{
+    uint32_t cpu = 0;
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2"))
+        cpu |= RONCHI_CPU_AVX2;
+    if (__builtin_cpu_supports("bmi2"))
+        cpu |= RONCHI_CPU_BMI2;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd")) {
+        cpu |= RONCHI_CPU_AVX512;
+        if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2"))
+            cpu |= RONCHI_CPU_AVX512VBMI;
+    }
+#elif defined(__aarch64__)
+    cpu |= RONCHI_CPU_NEON;
+#endif
+    return cpu;
+}
+
+/* A feature whose basis is switched off goes with it, so that tests cannot make a mix that no machine has. */
+static uint32_t cpu_choose(uint32_t disable)
+{
+    uint32_t cpu = cpu_detect() & ~disable;
+    if (!(cpu & RONCHI_CPU_AVX2))
+        cpu &= ~(uint32_t)(RONCHI_CPU_AVX512 | RONCHI_CPU_AVX512VBMI);
+    if (!(cpu & RONCHI_CPU_AVX512))
+        cpu &= ~(uint32_t)RONCHI_CPU_AVX512VBMI;
+    return cpu;
+}
+
+/* ----------------------------------------------------------------------------------------------------- memory */
+
+static void *default_alloc(void *user, size_t size_bytes)
+{
+    (void)user;
+    size_t rounded;
+    if (!ronchi_add(size_bytes, 63, &rounded))
+        return NULL;
+    return aligned_alloc(64, rounded & ~(size_t)63);
+}
+
+static void default_free(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+void *ronchi_alloc(ronchi_context *context, size_t size_bytes)
+{
+    return context->allocator.alloc(context->allocator.user, size_bytes ? size_bytes : 1);
+}
+
+void *ronchi_calloc(ronchi_context *context, size_t n, size_t size_bytes)
+{
+    size_t total;
+    if (!ronchi_mul(n, size_bytes, &total))
+        return NULL;
+    void *memory = ronchi_alloc(context, total);
+    if (memory)
+        memset(memory, 0, total);
+    return memory;
+}
+
+void ronchi_free(ronchi_context *context, void *memory)
+{
+    if (memory)
+        context->allocator.free(context->allocator.user, memory);
+}
+
+/* ---------------------------------------------------------------------------------------------- parallel loop */
+
+static void job_failed(ronchi_context *context, job *j, size_t item, const ronchi_error *error)
+{
+    pthread_mutex_lock(&context->lock);
+    if (item < j->failed_item) {
+        j->failed_item = item;
+        j->error = *error;
+    }
+    pthread_mutex_unlock(&context->lock);
+}
+
+static void job_run(ronchi_context *context, job *j, size_t number)
+{
+    for (;;) {
+        size_t item = atomic_fetch_add_explicit(&j->next, 1, memory_order_relaxed);
+        if (item >= j->n_items)
+            return;
+        ronchi_error error;
+        memset(&error, 0, sizeof error);
+        error.offset = RONCHI_NO_OFFSET;
+        ronchi_status status = j->fn(j->user, item, number, &error);
+        if (status != RONCHI_OK) {
+            error.status = status;
+            job_failed(context, j, item, &error);
+            /* Items already taken are lower than this counter, so the lowest failure is always among those that ran. */
+            atomic_store_explicit(&j->next, j->n_items, memory_order_relaxed);
+            return;
+        }
+    }
+}
+
+static void worker_main(void *user)
+{
+    worker *self = user;
+    ronchi_context *context = self->context;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&context->lock);
+    for (;;) {
+        while (!context->stop && context->generation == seen)
+            pthread_cond_wait(&context->wake, &context->lock);
+        if (context->stop)
+            break;
+        seen = context->generation;
+        job *j = context->current;
+        if (!j)
+            continue;
+        context->active++;
+        pthread_mutex_unlock(&context->lock);
+        job_run(context, j, self->number);
+        pthread_mutex_lock(&context->lock);
+        if (--context->active == 0)
+            pthread_cond_signal(&context->idle);
+    }
+    pthread_mutex_unlock(&context->lock);
+}
+
+ronchi_status ronchi_parallel_for(ronchi_context *context, size_t n_items, ronchi_item_fn fn, void *user, ronchi_error *err)
+{
+    job j;
+    memset(&j, 0, sizeof j);
+    j.fn = fn;
+    j.user = user;
+    j.n_items = n_items;
+    j.failed_item = n_items;
+    atomic_init(&j.next, 0);
+    bool shared = n_items > 1 && context->threads > 1 && pthread_mutex_trylock(&context->busy) == 0;
+    if (shared) {
+        pthread_mutex_lock(&context->lock);
+        context->current = &j;
+        context->generation++;
+        pthread_cond_broadcast(&context->wake);
+        pthread_mutex_unlock(&context->lock);
+    }
+    job_run(context, &j, 0);
+    if (shared) {
+        pthread_mutex_lock(&context->lock);
+        context->current = NULL;
+        while (context->active)
+            pthread_cond_wait(&context->idle, &context->lock);
+        pthread_mutex_unlock(&context->lock);
+        pthread_mutex_unlock(&context->busy);
+    }
+    if (j.failed_item < n_items) {
+        if (err)
+            *err = j.error;
+        return j.error.status;
+    }
+    return RONCHI_OK;
+}
+
+ronchi_status ronchi_report(ronchi_context *context, const ronchi_progress *progress, ronchi_error *err)
+{
+    if (context->progress && context->progress(context->progress_user, progress) != 0)
+        return ronchi_fail(err, RONCHI_ERR_CANCELLED, NULL, RONCHI_NO_OFFSET, "cancelled");
+    return RONCHI_OK;
+}
+
+/* ------------------------------------------------------------------------------------------- create, destroy */
+
+void ronchi_context_options_defaults(ronchi_context_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->struct_size = sizeof *options;
+}
+
+static ronchi_status choose_device(const char *device, ronchi_error *err)
+{
+    if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0)
+        return RONCHI_OK;
+    static const char *const later[] = {"cuda", "mps", "metal", "webgpu"};
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
+        size_t n = strlen(later[i]);
+        if (strncmp(device, later[i], n) == 0 && (device[n] == 0 || device[n] == ':'))
+            return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET,
+                               "device %s: this build has no %s part; use --device cpu", device, later[i]);
+    }
+    return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET,
+                       "unknown device '%s': auto, cpu, cuda or cuda:N", device);
+}
+
+static ronchi_status start_workers(ronchi_context *context)
+{
+    size_t n = context->threads - 1;
+    context->workers = calloc(n ? n : 1, sizeof *context->workers);
+    if (!context->workers)
+        return RONCHI_ERR_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        worker *w = &context->workers[i];
+        w->context = context;
+        w->number = i + 1;
+        ronchi_status status = ronchi_thread_start(worker_main, w, &w->thread);
+        if (status != RONCHI_OK)
+            return status;
+    }
+    return RONCHI_OK;
+}
+
+ronchi_status ronchi_context_create(const ronchi_context_options *options, ronchi_context **out, ronchi_error *err)
+{
+    ronchi_context_options chosen;
+    ronchi_context_options_defaults(&chosen);
+    *out = NULL;
+    if (options) {
+        if (options->struct_size != sizeof chosen)
+            return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET,
+                               "ronchi_context_options of %zu bytes is of no known version", options->struct_size);
+        chosen = *options;
+    }
+    ronchi_status status = choose_device(chosen.device, err);
+    if (status != RONCHI_OK)
+        return status;
+    if (chosen.threads > MAX_THREADS)
+        return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET, "%u threads: at most %d", chosen.threads,
+                           MAX_THREADS);
+    ronchi_context *context = calloc(1, sizeof *context);
+    if (!context)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a context");
+    ronchi_allocator standard = {default_alloc, default_free, NULL};
+    context->allocator = chosen.allocator.alloc && chosen.allocator.free ? chosen.allocator : standard;
+    context->progress = chosen.progress;
+    context->progress_user = chosen.progress_user;
+    context->budget_bytes = chosen.budget_bytes ? chosen.budget_bytes : (uint64_t)256 << 20;
+    context->threads = chosen.threads ? chosen.threads : ronchi_processors();
+    if (context->threads > MAX_THREADS)
+        context->threads = MAX_THREADS;
+    context->cpu = cpu_choose(chosen.cpu_disable);
+    ronchi_kernels_fill(&context->kernels, context->cpu);
+    pthread_mutex_init(&context->busy, NULL);
+    pthread_mutex_init(&context->lock, NULL);
+    pthread_cond_init(&context->wake, NULL);
+    pthread_cond_init(&context->idle, NULL);
+    if (start_workers(context) != RONCHI_OK) {
+        ronchi_context_destroy(context);
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "cannot start %u threads: give --threads",
+                           chosen.threads);
+    }
+    *out = context;
+    return RONCHI_OK;
+}
+
+void ronchi_context_destroy(ronchi_context *context)
+{
+    if (!context)
+        return;
+    pthread_mutex_lock(&context->lock);
+    context->stop = true;
+    pthread_cond_broadcast(&context->wake);
+    pthread_mutex_unlock(&context->lock);
+    for (size_t i = 0; context->workers && i + 1 < context->threads; i++)
+        ronchi_thread_join(context->workers[i].thread);
+    free(context->workers);
+    pthread_cond_destroy(&context->idle);
+    pthread_cond_destroy(&context->wake);
+    pthread_mutex_destroy(&context->lock);
+    pthread_mutex_destroy(&context->busy);
+    free(context);
+}
+
+uint32_t ronchi_context_threads(const ronchi_context *context)
+{
+    return context->threads;
+}
+
+uint64_t ronchi_context_budget(const ronchi_context *context)
+{
+    return context->budget_bytes;
+}
+
+uint32_t ronchi_context_cpu(const ronchi_context *context)
+{
+    return context->cpu;
+}
+
+const struct ronchi_kernels *ronchi_context_kernels(const ronchi_context *context)
+{
+    return &context->kernels;
+}

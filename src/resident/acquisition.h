@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * acquisition.h - what lies behind ronchi_acquisition, for resident and for the operations above it.
+ */
+#ifndef RONCHI_RESIDENT_ACQUISITION_H
+#define RONCHI_RESIDENT_ACQUISITION_H
+
+#include <jansson.h>
+
+#include "codec/profile.h"
+#include "ronchi/resident.h"
+
+/*
+ * Raw values at flagged pixels that the store cannot hold (uint32 sentinels over a uint16 store): per pixel either one
+ * constant or run lengths along the flattened scan.  The store holds 0 there.
+ */
+typedef struct ronchi_raw_run {
+    uint64_t until; /* flattened scan index one past the run's end */
+    uint32_t value;
+} ronchi_raw_run;
+
+typedef struct ronchi_raw_pixel {
+    size_t pixel;
+    size_t n_runs;
+    ronchi_raw_run *runs;
+} ronchi_raw_pixel;
+
+struct ronchi_acquisition {
+    ronchi_context *context;
+    ronchi_store *store;       /* NULL after close */
+    ronchi_acquisition_info info;
+    json_t *metadata;          /* header "metadata" */
+    json_t *scientific;        /* header "scientific_metadata", schema 2 */
+    json_t *header_extra;      /* unknown header fields of a reopened file, kept for the next save; or NULL */
+    size_t n_raw;
+    ronchi_raw_pixel *raw;     /* sorted by pixel */
+};
+
+/* RONCHI_OK, or RONCHI_ERR_ARGUMENT / RONCHI_ERR_CLOSED with the message filled. */
+ronchi_status ronchi_acquisition_usable(const ronchi_acquisition *acquisition, ronchi_error *err);
+
+/*
+ * ronchi_acquisition_reduce() runs the profile's reduction; RONCHI_ERR_UNSUPPORTED for an empty slot.  The way in for all of
+ * detector/: see ronchi_reduction in codec/profile.h.
+ */
+ronchi_status ronchi_acquisition_reduce(const ronchi_acquisition *acquisition, const ronchi_reduction *reduction,
+                                        ronchi_error *err);
+
+#endif
