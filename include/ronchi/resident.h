@@ -128,6 +128,25 @@ RONCHI_API void ronchi_save_options_defaults(ronchi_save_options *options);
 RONCHI_API ronchi_status ronchi_acquisition_save(const ronchi_acquisition *acquisition, const char *path,
                                                  const ronchi_save_options *options, ronchi_error *err);
 
+typedef struct ronchi_export_options {
+    size_t struct_size;
+    int32_t force;               /* 1: replace existing files */
+    ronchi_flagged_read flagged; /* RONCHI_READ_RAW gives the source's own bytes back */
+    const char *filter;          /* of an HDF5 master: "bslz4" (default), "lz4", "gzip", "none" */
+} ronchi_export_options;
+
+RONCHI_API void ronchi_export_options_defaults(ronchi_export_options *options);
+
+/*
+ * ronchi_acquisition_export() writes the counts in the source's dtype, in bounded memory: a C-ordered 4-D .npy when 'path' ends in
+ * .npy, a Dectris-style master with its data file when it ends in _master.h5.  Atomic: no half-written file is left.
+ *
+ * RONCHI_ERR_ARGUMENT  another suffix
+ * RONCHI_ERR_EXISTS, _IO, _CANCELLED, _MEMORY, _DATA
+ */
+RONCHI_API ronchi_status ronchi_acquisition_export(const ronchi_acquisition *acquisition, const char *path,
+                                                   const ronchi_export_options *options, ronchi_error *err);
+
 /*
  * ronchi_acquisition_verify() decodes everything that is held and checks every stream and every index sum.
  */

@@ -17,18 +17,20 @@ const char *ronchi_profile_name(ronchi_profile_id profile)
         return "uint32-bit-lanes";
     case RONCHI_PROFILE_LANE:
         return "lane-rans-v1";
+    case RONCHI_PROFILE_DENSE:
+        return "dense";
     }
     return "?";
 }
 
 static const ronchi_profile *const profiles[] = {
-    NULL, /* each profile's table is listed here */
+    &ronchi_profile_dense,
 };
 
 const ronchi_profile *ronchi_profile_find(ronchi_profile_id id)
 {
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++)
-        if (profiles[i] && profiles[i]->id == id)
+        if (profiles[i]->id == id)
             return profiles[i];
     return NULL;
 }
@@ -36,7 +38,7 @@ const ronchi_profile *ronchi_profile_find(ronchi_profile_id id)
 const ronchi_profile *ronchi_profile_by_codec(const char *codec)
 {
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++)
-        if (profiles[i] && strcmp(profiles[i]->codec, codec) == 0)
+        if (profiles[i]->codec && strcmp(profiles[i]->codec, codec) == 0)
             return profiles[i];
     return NULL;
 }

@@ -101,7 +101,7 @@ typedef struct ronchi_store_bytes {
 struct ronchi_profile {
     ronchi_profile_id id;
     const char *name;     /* "column-rans-v2": what users see */
-    const char *codec;    /* "runtime-column-rans-spatial-v2": the codec identifier in .qem */
+    const char *codec;    /* "runtime-column-rans-spatial-v2": the codec identifier in .qem; NULL: never in a file */
 
     /*
      * create() makes an empty store for counts of that shape and dtype.  'valid' [n_pixels] is copied (NULL: all valid).
@@ -155,6 +155,9 @@ struct ronchi_profile {
 
     void (*destroy)(ronchi_store *store); /* NULL does nothing */
 };
+
+/* The tables, one per profile. */
+extern const ronchi_profile ronchi_profile_dense;
 
 /* The profile of that id (not AUTO), or of that .qem codec identifier; NULL when there is none. */
 const ronchi_profile *ronchi_profile_find(ronchi_profile_id id);

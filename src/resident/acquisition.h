@@ -11,18 +11,18 @@
 #include "ronchi/resident.h"
 
 /*
- * Raw values at flagged pixels that the store cannot hold (uint32 sentinels over a uint16 store): per pixel either one
- * constant or run lengths along the flattened scan.  The store holds 0 there.
+ * Raw values at flagged pixels that the store cannot hold (uint32 sentinels over a uint16 store): per pixel run lengths along the
+ * flattened scan, one run for the usual constant.  The store holds 0 where the raw value does not fit it.
  */
 typedef struct ronchi_raw_run {
-    uint64_t until; /* flattened scan index one past the run's end */
+    uint64_t until; /* flattened scan index one past the run's end; the last is the number of positions */
     uint32_t value;
 } ronchi_raw_run;
 
 typedef struct ronchi_raw_pixel {
     size_t pixel;
     size_t n_runs;
-    ronchi_raw_run *runs;
+    ronchi_raw_run *runs; /* owned, from malloc */
 } ronchi_raw_pixel;
 
 struct ronchi_acquisition {
@@ -33,7 +33,9 @@ struct ronchi_acquisition {
     json_t *scientific;        /* header "scientific_metadata", schema 2 */
     json_t *header_extra;      /* unknown header fields of a reopened file, kept for the next save; or NULL */
     size_t n_raw;
-    ronchi_raw_pixel *raw;     /* sorted by pixel */
+    ronchi_raw_pixel *raw;     /* sorted by pixel, owned, from malloc */
+    size_t n_flagged;
+    size_t *flagged;           /* sorted flat indices of flagged pixels, owned, from malloc */
 };
 
 /* RONCHI_OK, or RONCHI_ERR_ARGUMENT / RONCHI_ERR_CLOSED with the message filled. */
@@ -45,5 +47,14 @@ ronchi_status ronchi_acquisition_usable(const ronchi_acquisition *acquisition, r
  */
 ronchi_status ronchi_acquisition_reduce(const ronchi_acquisition *acquisition, const ronchi_reduction *reduction,
                                         ronchi_error *err);
+
+/*
+ * ronchi_store_read_block() decodes one block's positions, in block order, as contiguous frames of the store's dtype.
+ *   frames  [positions of the block][n_pixels]
+ */
+ronchi_status ronchi_store_read_block(const ronchi_store *store, const ronchi_block *block, void *frames, ronchi_error *err);
+
+/* ronchi_raw_free() frees a table of raw values. */
+void ronchi_raw_free(ronchi_raw_pixel *raw, size_t n_raw);
 
 #endif
