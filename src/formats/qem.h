@@ -14,6 +14,7 @@
 
 /* A container open for reading.  Its envelope, header digest, JSON and metadata are checked; body blocks as they are read. */
 typedef struct ronchi_qem {
+    ronchi_context *context;  /* borrowed */
     ronchi_input input;
     json_t *header;           /* the whole header, owned */
     ronchi_shape shape;
@@ -28,7 +29,25 @@ typedef struct ronchi_qem {
  * RONCHI_ERR_FORMAT with the remedy; damage is RONCHI_ERR_DATA with the byte.
  */
 ronchi_status ronchi_qem_open(ronchi_context *context, const char *path, ronchi_qem *out, ronchi_error *err);
+/* ronchi_qem_close() frees everything; harmless after a failed open and when called twice. */
 void ronchi_qem_close(ronchi_qem *qem);
+
+/* ronchi_qem_probe() says whether the first bytes of a file are those of a .qem container. */
+bool ronchi_qem_probe(const uint8_t *head, size_t n);
+
+/*
+ * ronchi_qem_inspect() is ronchi_inspect() for a .qem: header only, no body digests.  *out is zeroed by the caller; a damaged
+ * file is no error but not ready, with the reason.  Calibration given in 'options' (may be NULL) wins.
+ */
+ronchi_status ronchi_qem_inspect(ronchi_context *context, const char *path, const ronchi_source_options *options,
+                                 ronchi_inspection *out, ronchi_error *err);
+
+/*
+ * ronchi_qem_extra_fields() gives a new object with the header fields that neither the container nor a codec's layout defines, so
+ * that they survive reading and saving (among them "empad", the source identity of float files).  Put them into a new header before
+ * anything else, so that defined fields win.  NULL when memory ran out.
+ */
+json_t *ronchi_qem_extra_fields(const json_t *header);
 
 /*
  * ronchi_qem_read_body() is a ronchi_body_read_fn with user = ronchi_qem *: a 64 MiB body block's SHA-256 is checked before any of
@@ -38,7 +57,7 @@ ronchi_status ronchi_qem_read_body(void *user, uint64_t offset, void *dst, size_
 /* ronchi_qem_check_body() checks all body digests, in parallel. */
 ronchi_status ronchi_qem_check_body(ronchi_qem *qem, ronchi_error *err);
 
-/* The bytes of a body to be written, in order; asked for in order, possibly twice (digests first, then the writing). */
+/* The bytes of a body to be written, in order; each part is asked for once, its data must stay until the writing is over. */
 typedef struct ronchi_qem_part {
     size_t gap_bytes; /* zero bytes before */
     const void *data;
@@ -74,5 +93,67 @@ json_t *ronchi_scientific_create(const ronchi_shape *shape, const ronchi_calibra
                                  const char *source_format);
 ronchi_status ronchi_scientific_override(json_t *scientific, const ronchi_source_options *options, ronchi_error *err);
 ronchi_status ronchi_scientific_process(json_t *scientific, json_t *record);
+
+/*
+ * scientific_metadata.extensions.ronchi holds what Ronchi knows beyond the public schema (docs/qem.md lists the keys).
+ * get() borrows, NULL when absent; set() takes over 'value' (also when it fails) and replaces an older value.
+ */
+const json_t *ronchi_scientific_extension_get(const json_t *scientific, const char *key);
+ronchi_status ronchi_scientific_extension_set(json_t *scientific, const char *key, json_t *value);
+
+/*
+ * Declarations that the public reader demands where the stored copy differs from the source; each adds the processing record and
+ * the key of 'metadata' (header "metadata") that belong together, and each may be called again for the same copy.
+ *   narrowing  counts of 'source' held as the narrower 'stored', every value equal
+ *   markers    'value_count' raw values at flagged pixels that the store holds as 0
+ */
+ronchi_status ronchi_scientific_narrowing(json_t *scientific, json_t *metadata, ronchi_dtype source, ronchi_dtype stored);
+ronchi_status ronchi_scientific_markers(json_t *scientific, json_t *metadata, uint64_t value_count);
+
+/* ------------------------------------------------------------------------------- raw values at flagged pixels */
+
+/*
+ * Raw values at flagged pixels that the store cannot hold (uint32 sentinels over a uint16 store): run lengths along the
+ * flattened scan, one run when constant.  The store holds 0 there.
+ */
+typedef struct ronchi_raw_run {
+    uint64_t until; /* flattened scan index one past the run's end */
+    uint32_t value;
+} ronchi_raw_run;
+
+typedef struct ronchi_raw_pixel {
+    size_t pixel; /* flattened detector index */
+    size_t n_runs;
+    ronchi_raw_run *runs;
+} ronchi_raw_pixel;
+
+/*
+ * ronchi_raw_encode() writes the table (sorted by pixel) as JSON for extensions.ronchi "flagged_raw"; the caller owns *out.
+ * ronchi_raw_decode() reads it back and checks every index against the sizes: *out is the caller's, for ronchi_raw_free().
+ *
+ * RONCHI_ERR_UNSUPPORTED  more runs than a header can hold
+ * RONCHI_ERR_DATA         the table is damaged; the message names the JSON path
+ */
+ronchi_status ronchi_raw_encode(size_t n_raw, const ronchi_raw_pixel *raw, json_t **out, ronchi_error *err);
+ronchi_status ronchi_raw_decode(const json_t *table, size_t n_positions, size_t n_pixels, size_t *n_raw, ronchi_raw_pixel **out,
+                                ronchi_error *err);
+/* ronchi_raw_free() frees the runs of every pixel (malloc) and the array itself. */
+void ronchi_raw_free(size_t n_raw, ronchi_raw_pixel *raw);
+
+/* ------------------------------------------------------------------------------------- the embedded original */
+
+enum { RONCHI_EMBED_MAX_BYTES = 8 << 20 };
+
+/*
+ * ronchi_qem_embed() keeps a whole small file (the original master) in header "metadata": name, size, SHA-256, zlib and base64.
+ * ronchi_qem_extract() gives its bytes back, checked against size and SHA-256; the caller frees *bytes with free().
+ *
+ * RONCHI_ERR_RANGE      the file is larger than 8 MiB
+ * RONCHI_ERR_NOT_FOUND  no such file; nothing is embedded
+ * RONCHI_ERR_DATA       what is embedded is damaged
+ */
+ronchi_status ronchi_qem_embed(json_t *metadata, const char *path, ronchi_error *err);
+ronchi_status ronchi_qem_extract(const json_t *metadata, char *name, size_t name_size, uint8_t **bytes, size_t *size,
+                                 ronchi_error *err);
 
 #endif

@@ -8,22 +8,8 @@
 #include <jansson.h>
 
 #include "codec/profile.h"
+#include "formats/qem.h"
 #include "ronchi/resident.h"
-
-/*
- * Raw values at flagged pixels that the store cannot hold (uint32 sentinels over a uint16 store): per pixel run lengths along the
- * flattened scan, one run for the usual constant.  The store holds 0 where the raw value does not fit it.
- */
-typedef struct ronchi_raw_run {
-    uint64_t until; /* flattened scan index one past the run's end; the last is the number of positions */
-    uint32_t value;
-} ronchi_raw_run;
-
-typedef struct ronchi_raw_pixel {
-    size_t pixel;
-    size_t n_runs;
-    ronchi_raw_run *runs; /* owned, from malloc */
-} ronchi_raw_pixel;
 
 struct ronchi_acquisition {
     ronchi_context *context;
