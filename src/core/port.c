@@ -269,6 +269,23 @@ void ronchi_thread_join(ronchi_thread *thread)
     free(thread);
 }
 
+/* Not state of ours: they stand for that of the libraries, of which a process has one each. */
+static pthread_mutex_t *library_mutex(ronchi_library library)
+{
+    static pthread_mutex_t hdf5 = PTHREAD_MUTEX_INITIALIZER, fft = PTHREAD_MUTEX_INITIALIZER;
+    return library == RONCHI_LIBRARY_HDF5 ? &hdf5 : &fft;
+}
+
+void ronchi_library_lock(ronchi_library library)
+{
+    pthread_mutex_lock(library_mutex(library));
+}
+
+void ronchi_library_unlock(ronchi_library library)
+{
+    pthread_mutex_unlock(library_mutex(library));
+}
+
 uint32_t ronchi_processors(void)
 {
     cpu_set_t set;

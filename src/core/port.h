@@ -69,6 +69,14 @@ typedef struct ronchi_thread ronchi_thread;
 ronchi_status ronchi_thread_start(void (*fn)(void *user), void *user, ronchi_thread **out);
 void ronchi_thread_join(ronchi_thread *thread);
 
+/*
+ * Libraries with state of their own that is shared by the whole process and not protected by them: whoever calls into
+ * one holds its lock.  ronchi_library_lock() waits; not recursive; at most one of them is held at a time.
+ */
+typedef enum ronchi_library { RONCHI_LIBRARY_HDF5 = 0, RONCHI_LIBRARY_FFT = 1 } ronchi_library;
+void ronchi_library_lock(ronchi_library library);
+void ronchi_library_unlock(ronchi_library library);
+
 uint32_t ronchi_processors(void);
 /* Seconds on a clock that never goes back. */
 double ronchi_now(void);
