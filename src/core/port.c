@@ -137,21 +137,29 @@ ronchi_status ronchi_output_open(const char *path, int force, ronchi_output *out
     return RONCHI_OK;
 }
 
-ronchi_status ronchi_output_write(ronchi_output *output, const void *bytes, size_t size, ronchi_error *err)
+ronchi_status ronchi_output_write_at(ronchi_output *output, uint64_t offset, const void *bytes, size_t size, ronchi_error *err)
 {
     const char *from = bytes;
     while (size) {
-        ssize_t put = write(output->fd, from, size < (1u << 30) ? size : (1u << 30));
+        ssize_t put = pwrite(output->fd, from, size < (1u << 30) ? size : (1u << 30), (off_t)offset);
         if (put < 0 && errno == EINTR)
             continue;
         if (put < 0)
             return ronchi_fail_native(err, RONCHI_ERR_IO, output->path, errno, "writing at byte %llu failed: %s",
-                                      (unsigned long long)output->position, strerror(errno));
+                                      (unsigned long long)offset, strerror(errno));
         from += put;
         size -= (size_t)put;
-        output->position += (uint64_t)put;
+        offset += (uint64_t)put;
     }
     return RONCHI_OK;
+}
+
+ronchi_status ronchi_output_write(ronchi_output *output, const void *bytes, size_t size, ronchi_error *err)
+{
+    ronchi_status status = ronchi_output_write_at(output, output->position, bytes, size, err);
+    if (status == RONCHI_OK)
+        output->position += size;
+    return status;
 }
 
 /* The rename is durable only once the folder that holds the name is on disk. */

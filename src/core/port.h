@@ -50,6 +50,8 @@ typedef struct ronchi_output {
 
 ronchi_status ronchi_output_open(const char *path, int force, ronchi_output *out, ronchi_error *err);
 ronchi_status ronchi_output_write(ronchi_output *output, const void *bytes, size_t size, ronchi_error *err);
+/* ronchi_output_write_at() writes at any offset, leaving the position of ronchi_output_write() alone. */
+ronchi_status ronchi_output_write_at(ronchi_output *output, uint64_t offset, const void *bytes, size_t size, ronchi_error *err);
 ronchi_status ronchi_output_commit(ronchi_output *output, ronchi_error *err);
 /* ronchi_output_abort() removes the temporary file; harmless after commit or a failed open. */
 void ronchi_output_abort(ronchi_output *output);
