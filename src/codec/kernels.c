@@ -4,10 +4,12 @@
 
 #include <string.h>
 
+#include "codec/stream_kernels.h"
 #include "ronchi/core.h"
 
 void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
 {
     (void)cpu;
     memset(kernels, 0, sizeof *kernels);
+    ronchi_stream_kernels_c(kernels);
 }

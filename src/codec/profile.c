@@ -25,6 +25,7 @@ const char *ronchi_profile_name(ronchi_profile_id profile)
 
 static const ronchi_profile *const profiles[] = {
     &ronchi_profile_dense,
+    &ronchi_profile_column,
 };
 
 const ronchi_profile *ronchi_profile_find(ronchi_profile_id id)

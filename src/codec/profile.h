@@ -27,7 +27,8 @@ typedef struct ronchi_store {
     ronchi_dtype dtype;       /* as held: u8, u16, u32 or f32 */
     size_t n_positions, n_pixels;
     uint8_t *valid;           /* [det_row][det_col] 1 = unflagged, 0 = flagged; owned */
-    uint64_t max_count;       /* largest count at an unflagged pixel met while encoding or validating; 0 for f32 */
+    uint64_t max_count;       /* largest count at an unflagged pixel, met while encoding; the dtype's largest for an adopted
+                                store, which nobody has decoded; 0 for f32 */
 } ronchi_store;
 
 /*
@@ -158,6 +159,7 @@ struct ronchi_profile {
 
 /* The tables, one per profile. */
 extern const ronchi_profile ronchi_profile_dense;
+extern const ronchi_profile ronchi_profile_column;
 
 /* The profile of that id (not AUTO), or of that .qem codec identifier; NULL when there is none. */
 const ronchi_profile *ronchi_profile_find(ronchi_profile_id id);

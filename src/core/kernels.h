@@ -19,9 +19,44 @@
  */
 typedef void ronchi_bitshuffle_fn(const uint8_t *in, uint8_t *out, size_t n, size_t size);
 
+/* ------------------------------------------------------------------------- streams of counts (codec/stream.h) */
+
+struct ronchi_stream;
+struct ronchi_stream_tables;
+struct ronchi_stream_stats;
+
+/*
+ * Transposes [rows][cols] to [cols][rows]: out[c][r] = in[r][c].  Pitches are signed bytes between rows; the values of a row are
+ * adjacent.  'in' and 'out' do not overlap, any alignment.
+ * transpose16: u16 -> u16; widen8: u8 -> u16; narrow16: u16 -> u8 (values fit: the caller knows).
+ */
+typedef void ronchi_transpose_fn(const void *in, ptrdiff_t in_pitch, size_t rows, size_t cols, void *out,
+                                 ptrdiff_t out_pitch);
+
+/*
+ * Decodes the first 'stop' of the n values of each of 'n_streams' streams to out [n_streams][512] (values behind 'stop' are
+ * unspecified).  Returns the index of the first faulty stream, or n_streams; the caller asks ronchi_stream_decode() what is wrong.
+ */
+typedef size_t ronchi_streams_decode_fn(const struct ronchi_stream_tables *tables, const struct ronchi_stream *streams,
+                                        size_t n_streams, size_t n, size_t stop, uint16_t *out);
+
+/* Statistics of n values, 1 <= n <= 512. */
+typedef void ronchi_stream_stats_fn(const uint16_t *values, size_t n, struct ronchi_stream_stats *out);
+
+/* sums[t] += weight * counts[t], modulo 2^32: the caller knows that it fits. */
+typedef void ronchi_weigh_fn(const uint16_t *counts, size_t n, uint32_t weight, uint32_t *sums);
+
+/* Sum and maximum of counts[t] & keep[t] (keep NULL: all), n <= 512. */
+typedef void ronchi_total_fn(const uint16_t *counts, const uint16_t *keep, size_t n, uint64_t *sum, uint32_t *max);
+
 typedef struct ronchi_kernels {
     ronchi_bitshuffle_fn *bitunshuffle;
     ronchi_bitshuffle_fn *bitshuffle;
+    ronchi_transpose_fn *transpose16, *widen8, *narrow16;
+    ronchi_streams_decode_fn *streams_decode;
+    ronchi_stream_stats_fn *stream_stats;
+    ronchi_weigh_fn *weigh;
+    ronchi_total_fn *total;
 } ronchi_kernels;
 
 /*

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * column_encode.c - frames into one chunk of column-rans-v2.
+ *
+ * Work is cut into items of 8 detector rows of one span, the height of the smallest field of the spatial sums.  Each
+ * item turns its pixels from frames into streams, encodes them behind each other and adds up its fields; then
+ * everything is joined in stream order.
+ */
+#include <string.h>
+
+#include "codec/column.h"
+
+enum { TILE_COLS = 32, TILE_PIXELS = RONCHI_SUM_SMALL * TILE_COLS };
+
+/* What one item leaves behind. */
+typedef struct piece {
+    uint8_t *bytes; /* its streams, in the order in which they were encoded */
+    size_t capacity, used;
+    uint32_t max;
+} piece;
+
+typedef struct encode_job {
+    column_store *store;
+    column_chunk *chunk;
+    const char *frames;
+    const ronchi_kernels *kernels;
+    size_t row_groups; /* items per span */
+    piece *pieces;     /* [n_spans][row_groups] */
+    uint32_t *where;   /* [n_streams] where each stream lies in its piece */
+    size_t sum_pitch;  /* positions of the longest span */
+    uint32_t *sums;    /* [n_spans][n_fields][sum_pitch] */
+    uint16_t *scratch; /* [threads][TILE_PIXELS][512] */
+} encode_job;
+
+static size_t span_length(const column_chunk *chunk, size_t span)
+{
+    return ronchi_min_size(RONCHI_STREAM_SPAN, chunk->n_positions - span * RONCHI_STREAM_SPAN);
+}
+
+static ronchi_status no_memory(ronchi_error *err)
+{
+    return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to encode: use a smaller --budget");
+}
+
+static bool reserve(ronchi_context *context, piece *p, size_t more)
+{
+    if (p->capacity - p->used >= more)
+        return true;
+    size_t capacity = p->capacity + p->capacity / 2 + more + 4096;
+    uint8_t *bytes = ronchi_alloc(context, capacity);
+    if (!bytes)
+        return false;
+    if (p->used)
+        memcpy(bytes, p->bytes, p->used);
+    ronchi_free(context, p->bytes);
+    p->bytes = bytes;
+    p->capacity = capacity;
+    return true;
+}
+
+/* Encodes one pixel's counts and adds them to its 8 x 8 field. */
+static bool encode_pixel(encode_job *job, piece *p, size_t span, size_t pixel, const uint16_t *counts, uint32_t *sums)
+{
+    ronchi_store *base = &job->store->base;
+    size_t n = span_length(job->chunk, span), stream = span * base->n_pixels + pixel;
+    ronchi_stream_stats stats;
+    if (!reserve(base->context, p, 2 * n))
+        return false;
+    job->kernels->stream_stats(counts, n, &stats);
+    size_t size = ronchi_stream_encode(job->store->tables, counts, n, &stats, p->bytes + p->used,
+                                       (uint8_t *)job->chunk->arrays[COLUMN_SELECTORS].data + stream);
+    job->where[stream] = (uint32_t)p->used;
+    ((uint32_t *)job->chunk->arrays[COLUMN_OFFSETS].data)[stream + 1] = (uint32_t)size;
+    p->used += size;
+    if (base->valid[pixel] && stats.max) {
+        p->max = stats.max > p->max ? stats.max : p->max;
+        job->kernels->weigh(counts, n, 1, sums);
+    }
+    return true;
+}
+
+static ronchi_status encode_item(void *user, size_t item, size_t worker, ronchi_error *err)
+{
+    encode_job *job = user;
+    const ronchi_store *base = &job->store->base;
+    const ronchi_sum_fields *fields = &job->store->fields;
+    size_t span = item / job->row_groups, group = item % job->row_groups, n = span_length(job->chunk, span);
+    size_t size = ronchi_dtype_size(base->dtype), cols = base->shape.det_cols;
+    ptrdiff_t pitch = (ptrdiff_t)(base->n_pixels * size);
+    const char *frames = job->frames + span * RONCHI_STREAM_SPAN * base->n_pixels * size;
+    uint32_t *sums = job->sums + (span * fields->n_fields + group * fields->small_cols) * job->sum_pitch;
+    uint16_t *counts = job->scratch + worker * TILE_PIXELS * RONCHI_STREAM_SPAN;
+    ronchi_transpose_fn *transpose = size == 1 ? job->kernels->widen8 : job->kernels->transpose16;
+    size_t row_end = ronchi_min_size((group + 1) * RONCHI_SUM_SMALL, base->shape.det_rows);
+
+    memset(sums, 0, fields->small_cols * job->sum_pitch * sizeof *sums);
+    for (size_t col = 0; col < cols; col += TILE_COLS) {
+        size_t width = ronchi_min_size(TILE_COLS, cols - col);
+        for (size_t row = group * RONCHI_SUM_SMALL; row < row_end; row++) {
+            size_t pixel = row * cols + col;
+            transpose(frames + pixel * size, pitch, n, width, counts, RONCHI_STREAM_SPAN * 2);
+            for (size_t c = 0; c < width; c++)
+                if (!encode_pixel(job, &job->pieces[item], span, pixel + c, counts + c * RONCHI_STREAM_SPAN,
+                                  sums + (col + c) / RONCHI_SUM_SMALL * job->sum_pitch))
+                    return no_memory(err);
+        }
+    }
+    return RONCHI_OK;
+}
+
+/* Copies the streams of one item to their places in the payload. */
+static ronchi_status join_item(void *user, size_t item, size_t worker, ronchi_error *err)
+{
+    (void)worker;
+    (void)err;
+    encode_job *job = user;
+    const ronchi_store *base = &job->store->base;
+    const uint32_t *offsets = column_offsets(job->chunk);
+    size_t span = item / job->row_groups, group = item % job->row_groups, per = RONCHI_SUM_SMALL * base->shape.det_cols;
+    size_t end = ronchi_min_size((group + 1) * per, base->n_pixels);
+    uint8_t *payload = job->chunk->arrays[COLUMN_PAYLOAD].data;
+    for (size_t pixel = group * per; pixel < end; pixel++) {
+        size_t stream = span * base->n_pixels + pixel, size = offsets[stream + 1] - offsets[stream];
+        if (size)
+            memcpy(payload + offsets[stream], job->pieces[item].bytes + job->where[stream], size);
+    }
+    return RONCHI_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------- spatial sums */
+
+/* Adds up the 32 x 32 fields of a span and finds the width of each of its fields. */
+static ronchi_status widths_item(void *user, size_t span, size_t worker, ronchi_error *err)
+{
+    (void)worker;
+    (void)err;
+    encode_job *job = user;
+    const ronchi_sum_fields *fields = &job->store->fields;
+    uint32_t *sums = job->sums + span * fields->n_fields * job->sum_pitch;
+    size_t n = span_length(job->chunk, span);
+    for (size_t k = fields->n_small; k < fields->n_fields; k++) {
+        ronchi_sum_inner in = ronchi_sum_fields_inner(fields, k - fields->n_small);
+        uint32_t *large = sums + k * job->sum_pitch;
+        memset(large, 0, n * sizeof *large);
+        for (size_t r = in.row; r < in.row_end; r++)
+            for (size_t c = in.col; c < in.col_end; c++)
+                for (size_t t = 0; t < n; t++)
+                    large[t] += sums[(r * fields->small_cols + c) * job->sum_pitch + t];
+    }
+    uint8_t *widths = (uint8_t *)job->chunk->arrays[COLUMN_SUM_WIDTHS].data + span * fields->n_fields;
+    for (size_t k = 0; k < fields->n_fields; k++)
+        widths[k] = (uint8_t)ronchi_sum_width(sums + k * job->sum_pitch, n);
+    return RONCHI_OK;
+}
+
+static ronchi_status pack_item(void *user, size_t span, size_t worker, ronchi_error *err)
+{
+    (void)worker;
+    (void)err;
+    encode_job *job = user;
+    const ronchi_sum_fields *fields = &job->store->fields;
+    const uint8_t *widths = job->chunk->arrays[COLUMN_SUM_WIDTHS].data;
+    const uint64_t *offsets = job->chunk->arrays[COLUMN_SUM_OFFSETS].data;
+    uint32_t *words = job->chunk->arrays[COLUMN_SUMS].data;
+    for (size_t i = span * fields->n_fields; i < (span + 1) * fields->n_fields; i++)
+        ronchi_sum_pack(job->sums + i * job->sum_pitch, span_length(job->chunk, span), widths[i], words + offsets[i]);
+    return RONCHI_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------ the whole */
+
+static bool make_array(column_store *store, column_chunk *chunk, size_t which, size_t count)
+{
+    chunk->arrays[which].count = count;
+    chunk->arrays[which].data = ronchi_calloc(store->base.context, count ? count : 1, ronchi_column_item_size(which));
+    return chunk->arrays[which].data != NULL;
+}
+
+static ronchi_status join_streams(encode_job *job, ronchi_error *err)
+{
+    column_chunk *chunk = job->chunk;
+    uint32_t *offsets = chunk->arrays[COLUMN_OFFSETS].data; /* sizes until now */
+    for (size_t i = 0; i < chunk->n_streams; i++)
+        offsets[i + 1] += offsets[i];
+    if (!make_array(job->store, chunk, COLUMN_PAYLOAD, offsets[chunk->n_streams]))
+        return no_memory(err);
+    return ronchi_parallel_for(job->store->base.context, chunk->n_spans * job->row_groups, join_item, job, err);
+}
+
+static ronchi_status join_sums(encode_job *job, ronchi_error *err)
+{
+    column_chunk *chunk = job->chunk;
+    size_t n_fields = job->store->fields.n_fields;
+    ronchi_status status = ronchi_parallel_for(job->store->base.context, chunk->n_spans, widths_item, job, err);
+    if (status != RONCHI_OK)
+        return status;
+    const uint8_t *widths = chunk->arrays[COLUMN_SUM_WIDTHS].data;
+    uint64_t *offsets = chunk->arrays[COLUMN_SUM_OFFSETS].data;
+    for (size_t i = 0; i < chunk->n_spans * n_fields; i++)
+        offsets[i + 1] = offsets[i] + ronchi_sum_words(span_length(chunk, i / n_fields), widths[i]);
+    if (!make_array(job->store, chunk, COLUMN_SUMS, (size_t)offsets[chunk->n_spans * n_fields]))
+        return no_memory(err);
+    return ronchi_parallel_for(job->store->base.context, chunk->n_spans, pack_item, job, err);
+}
+
+static ronchi_status run(encode_job *job, ronchi_error *err)
+{
+    column_store *store = job->store;
+    column_chunk *chunk = job->chunk;
+    ronchi_context *context = store->base.context;
+    size_t n_fields = store->fields.n_fields, n_items = chunk->n_spans * job->row_groups;
+    job->pieces = ronchi_calloc(context, n_items, sizeof *job->pieces);
+    job->where = ronchi_calloc(context, chunk->n_streams, sizeof *job->where);
+    job->sums = ronchi_alloc(context, chunk->n_spans * n_fields * job->sum_pitch * sizeof *job->sums);
+    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * TILE_PIXELS * RONCHI_STREAM_SPAN * 2);
+    if (!job->pieces || !job->where || !job->sums || !job->scratch ||
+        !make_array(store, chunk, COLUMN_OFFSETS, chunk->n_streams + 1) ||
+        !make_array(store, chunk, COLUMN_SELECTORS, chunk->n_streams) ||
+        !make_array(store, chunk, COLUMN_SUM_OFFSETS, chunk->n_spans * n_fields + 1) ||
+        !make_array(store, chunk, COLUMN_SUM_WIDTHS, chunk->n_spans * n_fields))
+        return no_memory(err);
+    ronchi_status status = ronchi_parallel_for(context, n_items, encode_item, job, err);
+    if (status == RONCHI_OK)
+        status = join_streams(job, err);
+    if (status == RONCHI_OK)
+        status = join_sums(job, err);
+    for (size_t i = 0; status == RONCHI_OK && i < n_items; i++)
+        if (job->pieces[i].max > store->base.max_count)
+            store->base.max_count = job->pieces[i].max;
+    return status;
+}
+
+ronchi_status ronchi_column_encode_block(ronchi_store *base, size_t index, const void *frames, ronchi_error *err)
+{
+    column_store *store = (column_store *)base;
+    if (!store->block_positions || index != store->n_filled || index >= store->n_chunks)
+        return ronchi_fail(err, RONCHI_ERR_INTERNAL, NULL, RONCHI_NO_OFFSET, "block %zu is not the next to encode",
+                           index);
+    column_chunk *chunk = &store->chunks[index];
+    ronchi_block block = base->profile->block(base, index);
+    chunk->first = block.first;
+    chunk->n_positions = block.cols;
+    chunk->n_spans = ronchi_div_up(block.cols, RONCHI_STREAM_SPAN);
+    chunk->n_streams = chunk->n_spans * base->n_pixels;
+
+    encode_job job = {store,
+                      chunk,
+                      frames,
+                      ronchi_context_kernels(base->context),
+                      store->fields.small_rows,
+                      NULL,
+                      NULL,
+                      ronchi_min_size(RONCHI_STREAM_SPAN, block.cols),
+                      NULL,
+                      NULL};
+    ronchi_status status = run(&job, err);
+    for (size_t i = 0; job.pieces && i < chunk->n_spans * job.row_groups; i++)
+        ronchi_free(base->context, job.pieces[i].bytes);
+    ronchi_free(base->context, job.pieces);
+    ronchi_free(base->context, job.where);
+    ronchi_free(base->context, job.sums);
+    ronchi_free(base->context, job.scratch);
+    if (status != RONCHI_OK)
+        return status;
+    ronchi_column_place(store, index);
+    store->n_filled++;
+    return RONCHI_OK;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * column_reduce.c - sums over column-rans-v2 without frames.
+ *
+ * Items are one span and a run of pixels.  An item decodes TILE streams at a time into scratch and adds them up there:
+ * positions lie along the vectors, so that a plane's sums and a pixel's sum need no shuffling.  Items share outputs; as
+ * all sums are integers they are added atomically in any order.
+ */
+#include <string.h>
+
+#include "codec/column.h"
+
+enum { TILE = 128, SEGMENT = 4096 };
+
+typedef struct reduce_job {
+    const column_store *store;
+    const ronchi_kernels *kernels;
+    const ronchi_reduction *r;
+    size_t n_wanted;    /* pixels that any output needs */
+    uint32_t *wanted;   /* their numbers */
+    size_t n_segments;  /* of wanted pixels, per span */
+    uint64_t *heaviest; /* [n_planes] largest weight */
+    size_t *spans;      /* numbers of the spans that touch the rectangle */
+    size_t n_spans;
+    uint16_t *scratch; /* [threads][TILE][512] */
+    uint64_t *sums;    /* [threads][n_planes][512] */
+    uint32_t *sums32;  /* [threads][n_planes][512] */
+} reduce_job;
+
+static void add_shared(uint64_t *to, uint64_t value)
+{
+    __atomic_fetch_add(to, value, __ATOMIC_RELAXED);
+}
+
+static void raise_shared(uint32_t *to, uint32_t value)
+{
+    uint32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED);
+    while (seen < value && !__atomic_compare_exchange_n(to, &seen, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+/* Where position t of a span lies in the rectangle; false when outside. */
+static bool inside(const reduce_job *job, const column_span *span, size_t t, size_t *index)
+{
+    const ronchi_reduction *r = job->r;
+    size_t position = (size_t)span->first + t, cols = job->store->base.shape.scan_cols;
+    size_t row = position / cols, col = position % cols;
+    if (row < r->scan_row || row - r->scan_row >= r->scan_rows || col < r->scan_col ||
+        col - r->scan_col >= r->scan_cols)
+        return false;
+    *index = (row - r->scan_row) * r->scan_cols + col - r->scan_col;
+    return true;
+}
+
+/* Positions of a span whose counts enter pixel sums, as masks; the end of the wanted ones. */
+typedef struct keep {
+    uint16_t mask[RONCHI_STREAM_SPAN];
+    size_t stop;
+    bool all; /* mask is all ones up to stop */
+} keep;
+
+static void make_keep(const reduce_job *job, const column_span *span, keep *k)
+{
+    k->stop = 0;
+    size_t kept = 0;
+    for (size_t t = 0; t < span->n; t++) {
+        size_t index;
+        bool in = inside(job, span, t, &index);
+        bool take = in && (!job->r->select || job->r->select[index]);
+        k->mask[t] = take ? UINT16_MAX : 0;
+        kept += take;
+        if (in)
+            k->stop = t + 1;
+    }
+    k->all = kept == k->stop;
+}
+
+/* Adds one pixel's counts to the planes, in 32 bits while they are sure to fit for a whole tile. */
+static void add_planes(const reduce_job *job, size_t pixel, const uint16_t *counts, size_t stop, uint64_t *sums,
+                       uint32_t *sums32)
+{
+    const uint64_t most = (uint64_t)TILE * (job->store->base.dtype == RONCHI_U8 ? UINT8_MAX : UINT16_MAX);
+    for (size_t k = 0; k < job->r->n_planes; k++) {
+        uint32_t weight = job->r->planes[k][pixel];
+        if (!weight)
+            continue;
+        if (job->heaviest[k] <= UINT32_MAX / most) {
+            job->kernels->weigh(counts, stop, weight, sums32 + k * RONCHI_STREAM_SPAN);
+            continue;
+        }
+        for (size_t t = 0; t < stop; t++)
+            sums[k * RONCHI_STREAM_SPAN + t] += (uint64_t)weight * counts[t];
+    }
+}
+
+static void add_pixel(const reduce_job *job, size_t pixel, const uint16_t *counts, const keep *k)
+{
+    uint64_t sum;
+    uint32_t max;
+    job->kernels->total(counts, k->all ? NULL : k->mask, k->stop, &sum, &max);
+    if (job->r->pixel_sums && sum)
+        add_shared(&job->r->pixel_sums[pixel], sum);
+    if (job->r->pixel_max && max)
+        raise_shared(&job->r->pixel_max[pixel], max);
+}
+
+static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_error *err)
+{
+    const reduce_job *job = user;
+    const ronchi_reduction *r = job->r;
+    const column_span *span = &job->store->spans[job->spans[item / job->n_segments]];
+    uint16_t *counts = job->scratch + worker * TILE * RONCHI_STREAM_SPAN;
+    uint64_t *sums = job->sums + worker * r->n_planes * RONCHI_STREAM_SPAN;
+    uint32_t *sums32 = job->sums32 + worker * r->n_planes * RONCHI_STREAM_SPAN;
+    size_t first = item % job->n_segments * SEGMENT, end = ronchi_min_size(first + SEGMENT, job->n_wanted);
+    bool pixels = r->pixel_sums || r->pixel_max;
+    keep k;
+    make_keep(job, span, &k);
+    memset(sums, 0, r->n_planes * RONCHI_STREAM_SPAN * sizeof *sums);
+    for (; first < end; first += TILE) {
+        size_t n = ronchi_min_size(TILE, end - first);
+        ronchi_status status =
+            ronchi_column_decode_pixels(job->store, span, job->wanted + first, n, k.stop, counts, err);
+        if (status != RONCHI_OK)
+            return status;
+        memset(sums32, 0, r->n_planes * RONCHI_STREAM_SPAN * sizeof *sums32);
+        for (size_t i = 0; i < n; i++) {
+            add_planes(job, job->wanted[first + i], counts + i * RONCHI_STREAM_SPAN, k.stop, sums, sums32);
+            if (pixels)
+                add_pixel(job, job->wanted[first + i], counts + i * RONCHI_STREAM_SPAN, &k);
+        }
+        for (size_t i = 0; i < r->n_planes * RONCHI_STREAM_SPAN; i++)
+            sums[i] += sums32[i];
+    }
+    for (size_t t = 0, index; t < k.stop; t++)
+        for (size_t p = 0; p < r->n_planes && inside(job, span, t, &index); p++)
+            add_shared(&r->plane_sums[p * r->scan_rows * r->scan_cols + index], sums[p * RONCHI_STREAM_SPAN + t]);
+    return RONCHI_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- set-up */
+
+static bool is_wanted(const ronchi_store *base, const ronchi_reduction *r, size_t pixel)
+{
+    if (!base->valid[pixel])
+        return false;
+    if (r->pixel_sums || r->pixel_max)
+        return true;
+    for (size_t k = 0; k < r->n_planes; k++)
+        if (r->planes[k][pixel])
+            return true;
+    return false;
+}
+
+static void list_pixels(reduce_job *job)
+{
+    const ronchi_store *base = &job->store->base;
+    for (size_t pixel = 0; pixel < base->n_pixels; pixel++)
+        if (is_wanted(base, job->r, pixel))
+            job->wanted[job->n_wanted++] = (uint32_t)pixel;
+    job->n_segments = ronchi_div_up(job->n_wanted, SEGMENT);
+    for (size_t k = 0; k < job->r->n_planes; k++)
+        for (size_t i = 0; i < job->n_wanted; i++)
+            if (job->r->planes[k][job->wanted[i]] > job->heaviest[k])
+                job->heaviest[k] = job->r->planes[k][job->wanted[i]];
+}
+
+static void list_spans(reduce_job *job)
+{
+    for (size_t i = 0; i < job->store->n_spans; i++) {
+        bool touches = false;
+        for (size_t t = 0, index; !touches && t < job->store->spans[i].n; t++)
+            touches = inside(job, &job->store->spans[i], t, &index);
+        if (touches)
+            job->spans[job->n_spans++] = i;
+    }
+}
+
+static ronchi_status check(const ronchi_store *base, const ronchi_reduction *r, ronchi_error *err)
+{
+    ronchi_region region = {r->scan_row, r->scan_rows,         r->scan_col, r->scan_cols,
+                            0,           base->shape.det_rows, 0,           base->shape.det_cols};
+    if (!ronchi_region_inside(&region, &base->shape))
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "the rectangle is not inside the scan");
+    if (r->plane_sums_f64 || r->pixel_sums_f64 || r->pixel_max_f32)
+        return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET,
+                           "counts are summed in integers, not floats");
+    return RONCHI_OK;
+}
+
+static ronchi_status run(reduce_job *job, ronchi_error *err)
+{
+    const ronchi_store *base = &job->store->base;
+    const ronchi_reduction *r = job->r;
+    size_t threads = ronchi_context_threads(base->context), planes = threads * r->n_planes * RONCHI_STREAM_SPAN;
+    job->wanted = ronchi_calloc(base->context, base->n_pixels, sizeof *job->wanted);
+    job->heaviest = ronchi_calloc(base->context, r->n_planes, sizeof *job->heaviest);
+    job->spans = ronchi_calloc(base->context, job->store->n_spans, sizeof *job->spans);
+    job->scratch = ronchi_alloc(base->context, threads * TILE * RONCHI_STREAM_SPAN * sizeof *job->scratch);
+    job->sums = ronchi_alloc(base->context, planes * sizeof *job->sums);
+    job->sums32 = ronchi_alloc(base->context, planes * sizeof *job->sums32);
+    if (!job->wanted || !job->heaviest || !job->spans || !job->scratch || !job->sums || !job->sums32)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to add up counts");
+    if (r->n_planes)
+        memset(r->plane_sums, 0, r->n_planes * r->scan_rows * r->scan_cols * sizeof *r->plane_sums);
+    if (r->pixel_sums)
+        memset(r->pixel_sums, 0, base->n_pixels * sizeof *r->pixel_sums);
+    if (r->pixel_max)
+        memset(r->pixel_max, 0, base->n_pixels * sizeof *r->pixel_max);
+    list_pixels(job);
+    list_spans(job);
+    return ronchi_parallel_for(base->context, job->n_spans * job->n_segments, reduce_item, job, err);
+}
+
+ronchi_status ronchi_column_reduce(const ronchi_store *base, const ronchi_reduction *reduction, ronchi_error *err)
+{
+    ronchi_status status = check(base, reduction, err);
+    if (status != RONCHI_OK)
+        return status;
+    reduce_job job;
+    memset(&job, 0, sizeof job);
+    job.store = (const column_store *)base;
+    job.kernels = ronchi_context_kernels(base->context);
+    job.r = reduction;
+    status = run(&job, err);
+    ronchi_free(base->context, job.wanted);
+    ronchi_free(base->context, job.heaviest);
+    ronchi_free(base->context, job.spans);
+    ronchi_free(base->context, job.scratch);
+    ronchi_free(base->context, job.sums);
+    ronchi_free(base->context, job.sums32);
+    return status;
+}

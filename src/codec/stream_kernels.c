@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* stream_kernels.c - the kernels for streams of counts in plain C: the reference of the faster ones. */
+#include "codec/stream_kernels.h"
+
+#include <string.h>
+
+#include "codec/stream.h"
+
+/* Side of the squares in which matrices are walked, so that both sides stay in the nearest cache. */
+enum { SQUARE = 16 };
+
+static size_t square_end(size_t first, size_t size)
+{
+    return size - first < SQUARE ? size : first + SQUARE;
+}
+
+static void transpose16(const void *in, ptrdiff_t in_pitch, size_t rows, size_t cols, void *out, ptrdiff_t out_pitch)
+{
+    for (size_t r0 = 0; r0 < rows; r0 += SQUARE)
+        for (size_t c0 = 0; c0 < cols; c0 += SQUARE)
+            for (size_t c = c0; c < square_end(c0, cols); c++)
+                for (size_t r = r0; r < square_end(r0, rows); r++)
+                    memcpy((char *)out + (ptrdiff_t)c * out_pitch + (ptrdiff_t)(2 * r),
+                           (const char *)in + (ptrdiff_t)r * in_pitch + (ptrdiff_t)(2 * c), 2);
+}
+
+static void widen8(const void *in, ptrdiff_t in_pitch, size_t rows, size_t cols, void *out, ptrdiff_t out_pitch)
+{
+    for (size_t r0 = 0; r0 < rows; r0 += SQUARE)
+        for (size_t c0 = 0; c0 < cols; c0 += SQUARE)
+            for (size_t c = c0; c < square_end(c0, cols); c++)
+                for (size_t r = r0; r < square_end(r0, rows); r++) {
+                    uint16_t value = *((const uint8_t *)in + (ptrdiff_t)r * in_pitch + (ptrdiff_t)c);
+                    memcpy((char *)out + (ptrdiff_t)c * out_pitch + (ptrdiff_t)(2 * r), &value, 2);
+                }
+}
+
+static void narrow16(const void *in, ptrdiff_t in_pitch, size_t rows, size_t cols, void *out, ptrdiff_t out_pitch)
+{
+    for (size_t r0 = 0; r0 < rows; r0 += SQUARE)
+        for (size_t c0 = 0; c0 < cols; c0 += SQUARE)
+            for (size_t c = c0; c < square_end(c0, cols); c++)
+                for (size_t r = r0; r < square_end(r0, rows); r++) {
+                    uint16_t value;
+                    memcpy(&value, (const char *)in + (ptrdiff_t)r * in_pitch + (ptrdiff_t)(2 * c), 2);
+                    *((uint8_t *)out + (ptrdiff_t)c * out_pitch + (ptrdiff_t)r) = (uint8_t)value;
+                }
+}
+
+static size_t streams_decode(const ronchi_stream_tables *tables, const ronchi_stream *streams, size_t n_streams,
+                             size_t n, size_t stop, uint16_t *out)
+{
+    for (size_t i = 0; i < n_streams; i++)
+        if (ronchi_stream_decode(tables, &streams[i], n, stop, out + i * RONCHI_STREAM_SPAN) != RONCHI_STREAM_OK)
+            return i;
+    return n_streams;
+}
+
+static void stream_stats(const uint16_t *values, size_t n, ronchi_stream_stats *out)
+{
+    ronchi_stream_stats s = {values[0], values[0], 0, 0};
+    for (size_t t = 0; t < n; t++) {
+        uint32_t value = values[t];
+        s.min = value < s.min ? value : s.min;
+        s.max = value > s.max ? value : s.max;
+        s.nonzero += value > 0;
+        s.clipped += value < RONCHI_STREAM_ESCAPE ? value : RONCHI_STREAM_ESCAPE;
+    }
+    *out = s;
+}
+
+static void weigh(const uint16_t *counts, size_t n, uint32_t weight, uint32_t *sums)
+{
+    for (size_t t = 0; t < n; t++)
+        sums[t] += weight * counts[t];
+}
+
+static void total(const uint16_t *counts, const uint16_t *keep, size_t n, uint64_t *sum, uint32_t *max)
+{
+    uint32_t added = 0, largest = 0; /* 512 counts of 16 bits fit */
+    for (size_t t = 0; t < n; t++) {
+        uint32_t value = keep ? (uint32_t)(counts[t] & keep[t]) : counts[t];
+        added += value;
+        largest = value > largest ? value : largest;
+    }
+    *sum = added;
+    *max = largest;
+}
+
+void ronchi_stream_kernels_c(ronchi_kernels *kernels)
+{
+    kernels->transpose16 = transpose16;
+    kernels->widen8 = widen8;
+    kernels->narrow16 = narrow16;
+    kernels->streams_decode = streams_decode;
+    kernels->stream_stats = stream_stats;
+    kernels->weigh = weigh;
+    kernels->total = total;
+}
