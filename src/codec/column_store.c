@@ -115,6 +115,17 @@ static ronchi_status column_create(ronchi_context *context, const ronchi_shape *
         ronchi_column_destroy(&store->base);
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, no_memory, store->n_chunks);
     }
+    for (size_t i = 0; i < store->n_chunks; i++) {
+        column_chunk *chunk = &store->chunks[i];
+        chunk->first = (uint64_t)i * store->block_positions;
+        chunk->n_positions = ronchi_min_size(store->block_positions, store->base.n_positions - (size_t)chunk->first);
+        chunk->n_spans = ronchi_div_up(chunk->n_positions, RONCHI_STREAM_SPAN);
+    }
+    status = ronchi_column_list_spans(store, err); /* so that blocks can be read as soon as they are encoded */
+    if (status != RONCHI_OK) {
+        ronchi_column_destroy(&store->base);
+        return status;
+    }
     *out = &store->base;
     return RONCHI_OK;
 }
@@ -166,7 +177,7 @@ static ronchi_status column_finish(ronchi_store *base, ronchi_error *err)
     if (store->n_filled != store->n_chunks)
         return ronchi_fail(err, RONCHI_ERR_INTERNAL, NULL, RONCHI_NO_OFFSET, "%zu of %zu blocks were encoded",
                            store->n_filled, store->n_chunks);
-    return ronchi_column_list_spans(store, err);
+    return RONCHI_OK;
 }
 
 static ronchi_store_bytes column_bytes(const ronchi_store *base)

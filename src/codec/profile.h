@@ -121,7 +121,10 @@ struct ronchi_profile {
      */
     ronchi_status (*encode_block)(ronchi_store *store, size_t index, const void *frames, ronchi_error *err);
 
-    /* finish() is called once after the last block: trims memory, builds what reads need. */
+    /*
+     * finish() is called once after the last block: checks that all came, trims memory.  decode_band() of positions whose
+     * blocks are encoded works before it too: the loader compares each block right after encoding when asked to.
+     */
     ronchi_status (*finish)(ronchi_store *store, ronchi_error *err);
 
     /* validate() decodes everything and checks every stream and stored sum.  RONCHI_ERR_DATA names the place. */
