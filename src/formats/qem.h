@@ -142,6 +142,8 @@ void ronchi_raw_free(size_t n_raw, ronchi_raw_pixel *raw);
 
 /* ------------------------------------------------------------------------------------- the embedded original */
 
+/* Where it stands in "metadata", and the largest file that is embedded. */
+#define RONCHI_QEM_EMBED_KEY "ronchi_embedded_source"
 enum { RONCHI_EMBED_MAX_BYTES = 8 << 20 };
 
 /*
