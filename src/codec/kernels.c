@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "codec/bitshuffle_core.h"
 #include "codec/stream_kernels.h"
 #include "ronchi/core.h"
 
@@ -12,4 +13,16 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     (void)cpu;
     memset(kernels, 0, sizeof *kernels);
     ronchi_stream_kernels_c(kernels);
+    kernels->bitunshuffle = ronchi_bitunshuffle_c;
+    kernels->bitshuffle = ronchi_bitshuffle_c;
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (cpu & RONCHI_CPU_AVX2) {
+        kernels->bitunshuffle = ronchi_bitunshuffle_avx2;
+        kernels->bitshuffle = ronchi_bitshuffle_avx2;
+    }
+    if (cpu & RONCHI_CPU_AVX512) {
+        kernels->bitunshuffle = ronchi_bitunshuffle_avx512;
+        kernels->bitshuffle = ronchi_bitshuffle_avx512;
+    }
+#endif
 }
