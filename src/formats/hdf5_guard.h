@@ -8,6 +8,10 @@
 #ifndef RONCHI_FORMATS_HDF5_GUARD_H
 #define RONCHI_FORMATS_HDF5_GUARD_H
 
+/* The names of 1.10, also with newer libraries. */
+#ifndef H5_USE_110_API
+#define H5_USE_110_API
+#endif
 #include <hdf5.h>
 
 /* What ronchi_hdf5_leave() puts back: the error printing of whoever else uses the library in this process. */

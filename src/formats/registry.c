@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* registry.c - the list of formats, and the entries that go through it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/port.h"
+#include "formats/format.h"
+#include "formats/source.h"
+
+enum { HEAD_BYTES = 4096 };
+
+static const ronchi_format *const formats[] = {
+    &ronchi_format_hdf5,
+    &ronchi_format_npy,
+};
+
+ronchi_status ronchi_format_find(const char *path, const ronchi_format **out, ronchi_error *err)
+{
+    uint8_t head[HEAD_BYTES];
+    ronchi_stat st;
+    *out = NULL;
+    ronchi_status status = ronchi_stat_path(path, &st, err);
+    if (status != RONCHI_OK)
+        return status;
+    if (!st.exists)
+        return ronchi_fail(err, RONCHI_ERR_NOT_FOUND, path, RONCHI_NO_OFFSET, "no such file");
+    if (st.is_folder)
+        return ronchi_fail(err, RONCHI_ERR_FORMAT, path, RONCHI_NO_OFFSET,
+                           "is a folder: give one file, such as its *_master.h5");
+    if (st.size_bytes == 0)
+        return ronchi_fail(err, RONCHI_ERR_FORMAT, path, 0, "is empty: copy it again from the original");
+    ronchi_input input;
+    status = ronchi_input_open(path, &input, err);
+    if (status != RONCHI_OK)
+        return status;
+    size_t n = st.size_bytes < HEAD_BYTES ? (size_t)st.size_bytes : HEAD_BYTES;
+    status = ronchi_input_read(&input, 0, head, n, err);
+    ronchi_input_close(&input);
+    if (status != RONCHI_OK)
+        return status;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (formats[i]->probe(path, head, n)) {
+            *out = formats[i];
+            return RONCHI_OK;
+        }
+    return ronchi_fail(err, RONCHI_ERR_FORMAT, path, 0,
+                       "no reader knows this file: Ronchi opens Dectris masters and other HDF5 files, .npy and .qem");
+}
+
+ronchi_status ronchi_source_open(ronchi_context *context, const char *path, const ronchi_source_options *options,
+                                 ronchi_source **out, ronchi_error *err)
+{
+    const ronchi_format *format;
+    ronchi_source_options chosen;
+    *out = NULL;
+    ronchi_status status = ronchi_source_options_check(options, &chosen, err);
+    if (status == RONCHI_OK)
+        status = ronchi_format_find(path, &format, err);
+    return status == RONCHI_OK ? format->open(context, path, &chosen, out, err) : status;
+}
+
+void ronchi_source_close(ronchi_source *source)
+{
+    if (source)
+        source->format->close(source);
+}
+
+ronchi_status ronchi_inspect(ronchi_context *context, const char *path, const ronchi_source_options *options,
+                             ronchi_inspection *out, ronchi_error *err)
+{
+    const ronchi_format *format;
+    ronchi_source_options chosen;
+    memset(out, 0, sizeof *out);
+    ronchi_status status = ronchi_source_options_check(options, &chosen, err);
+    if (status == RONCHI_OK)
+        status = ronchi_format_find(path, &format, err);
+    if (status == RONCHI_OK)
+        status = format->inspect(context, path, &chosen, out, err);
+    if (status != RONCHI_OK)
+        ronchi_inspection_free(out);
+    return status;
+}
+
+void ronchi_inspection_free(ronchi_inspection *inspection)
+{
+    if (!inspection)
+        return;
+    free(inspection->evidence);
+    free(inspection->files);
+    free(inspection->metadata_json);
+    memset(inspection, 0, sizeof *inspection);
+}
