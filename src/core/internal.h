@@ -49,6 +49,9 @@ static inline size_t ronchi_div_up(size_t a, size_t b)
     return a / b + (a % b != 0);
 }
 
+/* ronchi_quotient() gives a / b (b > 0) of any 64-bit integers as a double, rounded once (to nearest, ties to even). */
+double ronchi_quotient(uint64_t a, uint64_t b);
+
 /* ronchi_region_inside(): true when every axis is nonempty and within the shape. */
 bool ronchi_region_inside(const ronchi_region *region, const ronchi_shape *shape);
 
