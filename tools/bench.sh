@@ -1,5 +1,59 @@
 #!/bin/sh
-# Ronchi's own figures; yardsticks against other programs live in bench/.
+# bench.sh - Ronchi's speed beside other programs' on the same work, in one run.
+#
+# Needs nothing but the build; the yardsticks are fetched once into bench/.cache where a package index is reachable, and left out
+# with a word where it is not.
 set -eu
 cd "$(dirname "$0")/.."
-build/ronchi bench "$@"
+cache=bench/.cache
+data=${TMPDIR:-/tmp}/ronchi-bench.$$
+rounds=${ROUNDS:-7}
+mkdir -p "$cache" "$data"
+trap 'rm -rf "$data"' EXIT
+
+printf 'cpu       %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+printf 'compiler  %s\n' "$(${CC:-cc} --version | head -n 1)"
+printf 'commit    %s\n\n' "$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
+
+# bitshuffle 0.5.2 from source: the decoder that HDF5 users run today, as fast as their compiler makes it.
+version=bitshuffle-0.5.2
+if [ ! -d "$cache/$version" ]; then
+    if (cd "$cache" && python3 -m pip download -q --no-deps --no-binary bitshuffle bitshuffle==0.5.2 && tar xzf "$version.tar.gz") \
+        >"$cache/fetch.log" 2>&1; then :; else echo "bitshuffle 0.5.2 cannot be fetched (see $cache/fetch.log): no peer in this run"; fi
+fi
+peer=
+if [ -d "$cache/$version/src" ]; then
+    for file in src/bitshuffle.c src/bitshuffle_core.c src/iochain.c lz4/lz4.c; do
+        object="$cache/$(basename "$file" .c).o"
+        [ -f "$object" ] || ${CC:-cc} -O3 -march=native -w -I"$cache/$version/src" -I"$cache/$version/lz4" -c "$cache/$version/$file" -o "$object"
+        peer="$peer $object"
+    done
+    peer="-DRONCHI_BENCH_BITSHUFFLE -I$cache/$version/src $peer"
+fi
+
+modules="hdf5 liblz4 jansson libcrypto zlib fftw3f fftw3 libpng libtiff-4"
+# shellcheck disable=SC2046,SC2086
+${CC:-cc} -std=c17 -O2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc $peer bench/peers.c build/libronchi.a \
+    $(pkg-config --cflags --libs $modules) -lpthread -lm -o "$cache/peers"
+
+# Dose levels of docs/performance.md: mean counts of a bright-field pixel.
+for set in "A 4 0.04" "V 0.25 0.012" "G 60 0.04" "H 400 0.04"; do
+    # shellcheck disable=SC2086
+    set -- $set
+    build/ronchi simulate "$data/set_master.h5" --scan 48,64 --detector 192,192 --dose "$2" --background "$3" --seed 7 --force --quiet
+    build/ronchi convert "$data/set_master.h5" "$data/set.qem" --force --quiet >/dev/null
+    build/ronchi export "$data/set.qem" "$data/set.npy" --force --quiet >/dev/null
+    echo "set $1: $2 counts a pixel of the disk"
+    "$cache/peers" "$data/set.npy" "$rounds"
+    echo
+done
+
+# inspect of a master with 1,000 data files
+build/ronchi simulate "$data/many_master.h5" --scan 25,40 --detector 16,16 --frames-per-file 1 --force --quiet
+build/ronchi inspect "$data/many_master.h5" >/dev/null
+start=$(date +%s%N)
+build/ronchi inspect "$data/many_master.h5" >/dev/null
+end=$(date +%s%N)
+echo "inspect of 1,000 data files, warm: $(((end - start) / 1000000)) ms"
+echo
+build/ronchi bench
