@@ -62,6 +62,8 @@ static ronchi_status check_numbers(const ronchi_simulate_options *o, ronchi_erro
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (!(table[i].value >= table[i].low && table[i].value <= table[i].high)) /* NaN too */
             return refuse(err, table[i].name, table[i].value, table[i].rule);
+    if (o->seed > INT64_MAX)
+        return refuse(err, "seed", (double)o->seed, "below 2^63");
     if (o->transpose != 0 && o->transpose != 1)
         return refuse(err, "transpose", (double)o->transpose, "0 or 1");
     if (o->flyback_at != RONCHI_FLYBACK_START && o->flyback_at != RONCHI_FLYBACK_END)

@@ -54,11 +54,14 @@ static uint64_t poisson_search(ronchi_random *random, double mean)
     double u = ronchi_random_uniform(random);
     if (u < 1.0 - mean) /* 1 - mean <= exp(-mean): most dark pixels end here, without an exponential */
         return 0;
+    static const double inverse[] = {0.0,      1.0,      1.0 / 2,  1.0 / 3,  1.0 / 4,  1.0 / 5,  1.0 / 6,  1.0 / 7,
+                                     1.0 / 8,  1.0 / 9,  1.0 / 10, 1.0 / 11, 1.0 / 12, 1.0 / 13, 1.0 / 14, 1.0 / 15,
+                                     1.0 / 16, 1.0 / 17, 1.0 / 18, 1.0 / 19, 1.0 / 20, 1.0 / 21, 1.0 / 22, 1.0 / 23};
     double p = exp(-mean), sum = p;
     uint64_t k = 0;
     while (u >= sum && k < 200) { /* below mean 10 nothing is left of the sum long before */
         k++;
-        p *= mean / (double)k;
+        p *= k < sizeof inverse / sizeof inverse[0] ? mean * inverse[k] : mean / (double)k; /* division is the slow part */
         sum += p;
     }
     return k;
