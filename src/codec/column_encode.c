@@ -9,15 +9,9 @@
 #include <string.h>
 
 #include "codec/column.h"
+#include "codec/stream_pack.h"
 
 enum { TILE_COLS = 32, TILE_PIXELS = RONCHI_SUM_SMALL * TILE_COLS };
-
-/* What one item leaves behind. */
-typedef struct piece {
-    uint8_t *bytes; /* its streams, in the order in which they were encoded */
-    size_t capacity, used;
-    uint32_t max;
-} piece;
 
 typedef struct encode_job {
     column_store *store;
@@ -25,8 +19,7 @@ typedef struct encode_job {
     const char *frames;
     const ronchi_kernels *kernels;
     size_t row_groups; /* items per span */
-    piece *pieces;     /* [n_spans][row_groups] */
-    uint32_t *where;   /* [n_streams] where each stream lies in its piece */
+    ronchi_stream_pack pack;
     size_t sum_pitch;  /* positions of the longest span */
     uint32_t *sums;    /* [n_spans][n_fields][sum_pitch] */
     uint16_t *scratch; /* [threads][TILE_PIXELS][512] */
@@ -42,41 +35,20 @@ static ronchi_status no_memory(ronchi_error *err)
     return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to encode: use a smaller --budget");
 }
 
-static bool reserve(ronchi_context *context, piece *p, size_t more)
-{
-    if (p->capacity - p->used >= more)
-        return true;
-    size_t capacity = p->capacity + p->capacity / 2 + more + 4096;
-    uint8_t *bytes = ronchi_alloc(context, capacity);
-    if (!bytes)
-        return false;
-    if (p->used)
-        memcpy(bytes, p->bytes, p->used);
-    ronchi_free(context, p->bytes);
-    p->bytes = bytes;
-    p->capacity = capacity;
-    return true;
-}
-
 /* Encodes one pixel's counts and adds them to its 8 x 8 field. */
-static bool encode_pixel(encode_job *job, piece *p, size_t span, size_t pixel, const uint16_t *counts, uint32_t *sums)
+static bool encode_pixel(encode_job *job, ronchi_stream_piece *piece, size_t span, size_t pixel, const uint16_t *counts,
+                         uint32_t *sums)
 {
-    ronchi_store *base = &job->store->base;
-    size_t n = span_length(job->chunk, span), stream = span * base->n_pixels + pixel;
+    const ronchi_store *base = &job->store->base;
+    size_t n = span_length(job->chunk, span);
     ronchi_stream_stats stats;
-    if (!reserve(base->context, p, 2 * n))
-        return false;
     job->kernels->stream_stats(counts, n, &stats);
-    size_t size = ronchi_stream_encode(job->store->tables, counts, n, &stats, p->bytes + p->used,
-                                       (uint8_t *)job->chunk->arrays[COLUMN_SELECTORS].data + stream);
-    job->where[stream] = (uint32_t)p->used;
-    ((uint32_t *)job->chunk->arrays[COLUMN_OFFSETS].data)[stream + 1] = (uint32_t)size;
-    p->used += size;
     if (base->valid[pixel] && stats.max) {
-        p->max = stats.max > p->max ? stats.max : p->max;
+        piece->max = stats.max > piece->max ? stats.max : piece->max;
         job->kernels->weigh(counts, n, 1, sums);
     }
-    return true;
+    return ronchi_stream_pack_add(&job->pack, piece, job->store->tables, span * base->n_pixels + pixel, counts, n,
+                                  &stats);
 }
 
 static ronchi_status encode_item(void *user, size_t item, size_t worker, ronchi_error *err)
@@ -100,29 +72,10 @@ static ronchi_status encode_item(void *user, size_t item, size_t worker, ronchi_
             size_t pixel = row * cols + col;
             transpose(frames + pixel * size, pitch, n, width, counts, RONCHI_STREAM_SPAN * 2);
             for (size_t c = 0; c < width; c++)
-                if (!encode_pixel(job, &job->pieces[item], span, pixel + c, counts + c * RONCHI_STREAM_SPAN,
+                if (!encode_pixel(job, &job->pack.pieces[item], span, pixel + c, counts + c * RONCHI_STREAM_SPAN,
                                   sums + (col + c) / RONCHI_SUM_SMALL * job->sum_pitch))
                     return no_memory(err);
         }
-    }
-    return RONCHI_OK;
-}
-
-/* Copies the streams of one item to their places in the payload. */
-static ronchi_status join_item(void *user, size_t item, size_t worker, ronchi_error *err)
-{
-    (void)worker;
-    (void)err;
-    encode_job *job = user;
-    const ronchi_store *base = &job->store->base;
-    const uint32_t *offsets = column_offsets(job->chunk);
-    size_t span = item / job->row_groups, group = item % job->row_groups, per = RONCHI_SUM_SMALL * base->shape.det_cols;
-    size_t end = ronchi_min_size((group + 1) * per, base->n_pixels);
-    uint8_t *payload = job->chunk->arrays[COLUMN_PAYLOAD].data;
-    for (size_t pixel = group * per; pixel < end; pixel++) {
-        size_t stream = span * base->n_pixels + pixel, size = offsets[stream + 1] - offsets[stream];
-        if (size)
-            memcpy(payload + offsets[stream], job->pieces[item].bytes + job->where[stream], size);
     }
     return RONCHI_OK;
 }
@@ -178,13 +131,39 @@ static bool make_array(column_store *store, column_chunk *chunk, size_t which, s
 
 static ronchi_status join_streams(encode_job *job, ronchi_error *err)
 {
+    column_array *payload = &job->chunk->arrays[COLUMN_PAYLOAD];
+    ronchi_status status = ronchi_stream_pack_join(&job->pack, err);
+    if (status != RONCHI_OK)
+        return status;
+    payload->count = column_offsets(job->chunk)[job->chunk->n_streams];
+    payload->data = job->pack.payload;
+    job->pack.payload = NULL;
+    return RONCHI_OK;
+}
+
+/* Makes the arrays whose sizes are known, scratch, and the pieces: one for each item. */
+static bool prepare(encode_job *job)
+{
+    column_store *store = job->store;
     column_chunk *chunk = job->chunk;
-    uint32_t *offsets = chunk->arrays[COLUMN_OFFSETS].data; /* sizes until now */
-    for (size_t i = 0; i < chunk->n_streams; i++)
-        offsets[i + 1] += offsets[i];
-    if (!make_array(job->store, chunk, COLUMN_PAYLOAD, offsets[chunk->n_streams]))
-        return no_memory(err);
-    return ronchi_parallel_for(job->store->base.context, chunk->n_spans * job->row_groups, join_item, job, err);
+    ronchi_context *context = store->base.context;
+    size_t n_pixels = store->base.n_pixels, per = RONCHI_SUM_SMALL * store->base.shape.det_cols;
+    size_t n_fields = chunk->n_spans * store->fields.n_fields;
+    job->sums = ronchi_alloc(context, n_fields * job->sum_pitch * sizeof *job->sums);
+    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * TILE_PIXELS * RONCHI_STREAM_SPAN * 2);
+    if (!job->sums || !job->scratch || !make_array(store, chunk, COLUMN_OFFSETS, chunk->n_streams + 1) ||
+        !make_array(store, chunk, COLUMN_SELECTORS, chunk->n_streams) ||
+        !make_array(store, chunk, COLUMN_SUM_OFFSETS, n_fields + 1) ||
+        !make_array(store, chunk, COLUMN_SUM_WIDTHS, n_fields) ||
+        !ronchi_stream_pack_init(&job->pack, context, chunk->n_streams, chunk->n_spans * job->row_groups,
+                                 chunk->arrays[COLUMN_OFFSETS].data, chunk->arrays[COLUMN_SELECTORS].data))
+        return false;
+    for (size_t i = 0; i < job->pack.n_pieces; i++) {
+        size_t pixel = i % job->row_groups * per;
+        job->pack.pieces[i].first = i / job->row_groups * n_pixels + pixel;
+        job->pack.pieces[i].n_streams = ronchi_min_size(per, n_pixels - pixel);
+    }
+    return true;
 }
 
 static ronchi_status join_sums(encode_job *job, ronchi_error *err)
@@ -205,28 +184,17 @@ static ronchi_status join_sums(encode_job *job, ronchi_error *err)
 
 static ronchi_status run(encode_job *job, ronchi_error *err)
 {
-    column_store *store = job->store;
-    column_chunk *chunk = job->chunk;
-    ronchi_context *context = store->base.context;
-    size_t n_fields = store->fields.n_fields, n_items = chunk->n_spans * job->row_groups;
-    job->pieces = ronchi_calloc(context, n_items, sizeof *job->pieces);
-    job->where = ronchi_calloc(context, chunk->n_streams, sizeof *job->where);
-    job->sums = ronchi_alloc(context, chunk->n_spans * n_fields * job->sum_pitch * sizeof *job->sums);
-    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * TILE_PIXELS * RONCHI_STREAM_SPAN * 2);
-    if (!job->pieces || !job->where || !job->sums || !job->scratch ||
-        !make_array(store, chunk, COLUMN_OFFSETS, chunk->n_streams + 1) ||
-        !make_array(store, chunk, COLUMN_SELECTORS, chunk->n_streams) ||
-        !make_array(store, chunk, COLUMN_SUM_OFFSETS, chunk->n_spans * n_fields + 1) ||
-        !make_array(store, chunk, COLUMN_SUM_WIDTHS, chunk->n_spans * n_fields))
+    ronchi_store *base = &job->store->base;
+    if (!prepare(job))
         return no_memory(err);
-    ronchi_status status = ronchi_parallel_for(context, n_items, encode_item, job, err);
+    ronchi_status status = ronchi_parallel_for(base->context, job->pack.n_pieces, encode_item, job, err);
     if (status == RONCHI_OK)
         status = join_streams(job, err);
     if (status == RONCHI_OK)
         status = join_sums(job, err);
-    for (size_t i = 0; status == RONCHI_OK && i < n_items; i++)
-        if (job->pieces[i].max > store->base.max_count)
-            store->base.max_count = job->pieces[i].max;
+    for (size_t i = 0; status == RONCHI_OK && i < job->pack.n_pieces; i++)
+        if (job->pack.pieces[i].max > base->max_count)
+            base->max_count = job->pack.pieces[i].max;
     return status;
 }
 
@@ -243,21 +211,16 @@ ronchi_status ronchi_column_encode_block(ronchi_store *base, size_t index, const
     chunk->n_spans = ronchi_div_up(block.cols, RONCHI_STREAM_SPAN);
     chunk->n_streams = chunk->n_spans * base->n_pixels;
 
-    encode_job job = {store,
-                      chunk,
-                      frames,
-                      ronchi_context_kernels(base->context),
-                      store->fields.small_rows,
-                      NULL,
-                      NULL,
-                      ronchi_min_size(RONCHI_STREAM_SPAN, block.cols),
-                      NULL,
-                      NULL};
+    encode_job job;
+    memset(&job, 0, sizeof job);
+    job.store = store;
+    job.chunk = chunk;
+    job.frames = frames;
+    job.kernels = ronchi_context_kernels(base->context);
+    job.row_groups = store->fields.small_rows;
+    job.sum_pitch = ronchi_min_size(RONCHI_STREAM_SPAN, block.cols);
     ronchi_status status = run(&job, err);
-    for (size_t i = 0; job.pieces && i < chunk->n_spans * job.row_groups; i++)
-        ronchi_free(base->context, job.pieces[i].bytes);
-    ronchi_free(base->context, job.pieces);
-    ronchi_free(base->context, job.where);
+    ronchi_stream_pack_release(&job.pack);
     ronchi_free(base->context, job.sums);
     ronchi_free(base->context, job.scratch);
     if (status != RONCHI_OK)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "codec/column.h"
+#include "codec/span_runs.h"
 
 enum { TILE = 256 };
 
@@ -66,46 +67,9 @@ typedef struct band_job {
     uint16_t *scratch; /* [threads][TILE][512] */
 } band_job;
 
-/* Positions of a span that follow each other and are wanted: t..t_end-1, in the view at (row, col...). */
-typedef struct run {
-    size_t t, t_end, row, col;
-} run;
-
-/* Finds the next run at or behind position t of the span; false when there is none. */
-static bool next_run(const band_job *job, const column_span *span, size_t t, run *out)
+static bool next_run(const band_job *job, const column_span *span, size_t t, ronchi_run *out)
 {
-    const ronchi_region *region = job->region;
-    size_t cols = job->store->base.shape.scan_cols;
-    while (t < span->n) {
-        size_t position = (size_t)span->first + t, row = position / cols, col = position % cols;
-        if (row >= region->scan_row + region->scan_rows)
-            return false;
-        size_t from =
-            row < region->scan_row ? region->scan_row * cols + region->scan_col : row * cols + region->scan_col;
-        size_t end = from + region->scan_cols;
-        if (position < end) {
-            from = position > from ? position : from;
-            if (from - (size_t)span->first >= span->n)
-                return false;
-            out->t = from - (size_t)span->first;
-            out->t_end = ronchi_min_size(end - (size_t)span->first, span->n);
-            out->row = from / cols - region->scan_row;
-            out->col = from % cols - region->scan_col;
-            return true;
-        }
-        t += cols - col; /* the next scan row */
-    }
-    return false;
-}
-
-/* One past the last wanted position of a span; 0 when none is. */
-static size_t wanted_end(const band_job *job, const column_span *span)
-{
-    size_t end = 0;
-    run r;
-    for (size_t t = 0; next_run(job, span, t, &r); t = r.t_end)
-        end = r.t_end;
-    return end;
+    return ronchi_run_next(job->region, job->store->base.shape.scan_cols, span->first, span->n, t, out);
 }
 
 static ronchi_status too_large(const band_job *job, ronchi_error *err)
@@ -137,7 +101,7 @@ static void put(char *to, ronchi_dtype dtype, uint16_t count)
 }
 
 /* Writes the run for pixels q..q_end-1 of the band, which lie in one detector row of it. */
-static void write_run(const band_job *job, const run *r, size_t q, size_t q_end, const uint16_t *counts)
+static void write_run(const band_job *job, const ronchi_run *r, size_t q, size_t q_end, const uint16_t *counts)
 {
     const ronchi_view *out = job->out;
     size_t cols = job->region->det_cols, n = q_end - q, rows = r->t_end - r->t;
@@ -164,7 +128,8 @@ static size_t same_stride_end(const band_job *job, size_t q, size_t q_end)
     return ronchi_min_size(q_end, (q / cols + 1) * cols);
 }
 
-static ronchi_status check_range(const band_job *job, const run *r, size_t n, const uint16_t *counts, ronchi_error *err)
+static ronchi_status check_range(const band_job *job, const ronchi_run *r, size_t n, const uint16_t *counts,
+                                 ronchi_error *err)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t sum;
@@ -190,11 +155,11 @@ static ronchi_status band_item(void *user, size_t item, size_t worker, ronchi_er
                col = region->det_col + (first + i) % region->det_cols;
         pixels[i] = (uint32_t)(row * base->shape.det_cols + col);
     }
-    size_t stop = wanted_end(job, span);
+    size_t stop = ronchi_run_stop(region, base->shape.scan_cols, span->first, span->n);
     ronchi_status status = ronchi_column_decode_pixels(job->store, span, pixels, n, stop, counts, err);
     if (status != RONCHI_OK)
         return status;
-    run r;
+    ronchi_run r;
     for (size_t t = 0; next_run(job, span, t, &r); t = r.t_end) {
         if (job->out->dtype == RONCHI_U8 && base->dtype == RONCHI_U16 &&
             (status = check_range(job, &r, n, counts, err)) != RONCHI_OK)
@@ -237,7 +202,7 @@ ronchi_status ronchi_column_decode_band(const ronchi_store *base, const ronchi_r
     if (!job.spans || !job.scratch)
         status = ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to decode");
     for (size_t i = 0; job.spans && i < store->n_spans; i++)
-        if (wanted_end(&job, &store->spans[i]))
+        if (ronchi_run_stop(region, base->shape.scan_cols, store->spans[i].first, store->spans[i].n))
             job.spans[job.n_spans++] = i;
     if (status == RONCHI_OK)
         status = ronchi_parallel_for(context, job.n_spans * job.n_tiles, band_item, &job, err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "codec/column.h"
+#include "codec/span_runs.h"
 
 enum { TILE = 128, SEGMENT = 4096 };
 
@@ -16,11 +17,12 @@ typedef struct reduce_job {
     const column_store *store;
     const ronchi_kernels *kernels;
     const ronchi_reduction *r;
-    size_t n_wanted;    /* pixels that any output needs */
-    uint32_t *wanted;   /* their numbers */
-    size_t n_segments;  /* of wanted pixels, per span */
-    uint64_t *heaviest; /* [n_planes] largest weight */
-    size_t *spans;      /* numbers of the spans that touch the rectangle */
+    ronchi_region region; /* its rectangle */
+    size_t n_wanted;      /* pixels that any output needs */
+    uint32_t *wanted;     /* their numbers */
+    size_t n_segments;    /* of wanted pixels, per span */
+    uint64_t *heaviest;   /* [n_planes] largest weight */
+    size_t *spans;        /* numbers of the spans that touch the rectangle */
     size_t n_spans;
     uint16_t *scratch; /* [threads][TILE][512] */
     uint64_t *sums;    /* [threads][n_planes][512] */
@@ -39,19 +41,6 @@ static void raise_shared(uint32_t *to, uint32_t value)
         ;
 }
 
-/* Where position t of a span lies in the rectangle; false when outside. */
-static bool inside(const reduce_job *job, const column_span *span, size_t t, size_t *index)
-{
-    const ronchi_reduction *r = job->r;
-    size_t position = (size_t)span->first + t, cols = job->store->base.shape.scan_cols;
-    size_t row = position / cols, col = position % cols;
-    if (row < r->scan_row || row - r->scan_row >= r->scan_rows || col < r->scan_col ||
-        col - r->scan_col >= r->scan_cols)
-        return false;
-    *index = (row - r->scan_row) * r->scan_cols + col - r->scan_col;
-    return true;
-}
-
 /* Positions of a span whose counts enter pixel sums, as masks; the end of the wanted ones. */
 typedef struct keep {
     uint16_t mask[RONCHI_STREAM_SPAN];
@@ -61,18 +50,21 @@ typedef struct keep {
 
 static void make_keep(const reduce_job *job, const column_span *span, keep *k)
 {
+    const uint8_t *select = job->r->select;
+    size_t cols = job->store->base.shape.scan_cols;
+    ronchi_run run;
+    memset(k->mask, 0, sizeof k->mask);
     k->stop = 0;
-    size_t kept = 0;
-    for (size_t t = 0; t < span->n; t++) {
-        size_t index;
-        bool in = inside(job, span, t, &index);
-        bool take = in && (!job->r->select || job->r->select[index]);
-        k->mask[t] = take ? UINT16_MAX : 0;
-        kept += take;
-        if (in)
-            k->stop = t + 1;
+    k->all = true;
+    for (size_t t = 0; ronchi_run_next(&job->region, cols, span->first, span->n, t, &run); t = run.t_end) {
+        k->all = k->all && run.t == k->stop; /* nothing left out before */
+        for (size_t i = run.t; i < run.t_end; i++) {
+            bool take = !select || select[run.row * job->r->scan_cols + run.col + i - run.t];
+            k->mask[i] = take ? UINT16_MAX : 0;
+            k->all = k->all && take;
+        }
+        k->stop = run.t_end;
     }
-    k->all = kept == k->stop;
 }
 
 /* Adds one pixel's counts to the planes, in 32 bits while they are sure to fit for a whole tile. */
@@ -104,6 +96,20 @@ static void add_pixel(const reduce_job *job, size_t pixel, const uint16_t *count
         raise_shared(&job->r->pixel_max[pixel], max);
 }
 
+/* Adds the sums of one item to the outputs. */
+static void share_planes(const reduce_job *job, const column_span *span, const uint64_t *sums)
+{
+    const ronchi_reduction *r = job->r;
+    size_t cols = job->store->base.shape.scan_cols;
+    ronchi_run run;
+    for (size_t t = 0; ronchi_run_next(&job->region, cols, span->first, span->n, t, &run); t = run.t_end)
+        for (size_t p = 0; p < r->n_planes; p++) {
+            uint64_t *to = r->plane_sums + (p * r->scan_rows + run.row) * r->scan_cols + run.col;
+            for (size_t i = run.t; i < run.t_end; i++)
+                add_shared(&to[i - run.t], sums[p * RONCHI_STREAM_SPAN + i]);
+        }
+}
+
 static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_error *err)
 {
     const reduce_job *job = user;
@@ -132,9 +138,7 @@ static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_
         for (size_t i = 0; i < r->n_planes * RONCHI_STREAM_SPAN; i++)
             sums[i] += sums32[i];
     }
-    for (size_t t = 0, index; t < k.stop; t++)
-        for (size_t p = 0; p < r->n_planes && inside(job, span, t, &index); p++)
-            add_shared(&r->plane_sums[p * r->scan_rows * r->scan_cols + index], sums[p * RONCHI_STREAM_SPAN + t]);
+    share_planes(job, span, sums);
     return RONCHI_OK;
 }
 
@@ -167,20 +171,16 @@ static void list_pixels(reduce_job *job)
 
 static void list_spans(reduce_job *job)
 {
-    for (size_t i = 0; i < job->store->n_spans; i++) {
-        bool touches = false;
-        for (size_t t = 0, index; !touches && t < job->store->spans[i].n; t++)
-            touches = inside(job, &job->store->spans[i], t, &index);
-        if (touches)
+    const column_store *store = job->store;
+    for (size_t i = 0; i < store->n_spans; i++)
+        if (ronchi_run_stop(&job->region, store->base.shape.scan_cols, store->spans[i].first, store->spans[i].n))
             job->spans[job->n_spans++] = i;
-    }
 }
 
-static ronchi_status check(const ronchi_store *base, const ronchi_reduction *r, ronchi_error *err)
+static ronchi_status check(const ronchi_store *base, const ronchi_reduction *r, const ronchi_region *region,
+                           ronchi_error *err)
 {
-    ronchi_region region = {r->scan_row, r->scan_rows,         r->scan_col, r->scan_cols,
-                            0,           base->shape.det_rows, 0,           base->shape.det_cols};
-    if (!ronchi_region_inside(&region, &base->shape))
+    if (!ronchi_region_inside(region, &base->shape))
         return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "the rectangle is not inside the scan");
     if (r->plane_sums_f64 || r->pixel_sums_f64 || r->pixel_max_f32)
         return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET,
@@ -214,11 +214,16 @@ static ronchi_status run(reduce_job *job, ronchi_error *err)
 
 ronchi_status ronchi_column_reduce(const ronchi_store *base, const ronchi_reduction *reduction, ronchi_error *err)
 {
-    ronchi_status status = check(base, reduction, err);
-    if (status != RONCHI_OK)
-        return status;
     reduce_job job;
     memset(&job, 0, sizeof job);
+    job.region = ronchi_region_all(&base->shape);
+    job.region.scan_row = reduction->scan_row;
+    job.region.scan_rows = reduction->scan_rows;
+    job.region.scan_col = reduction->scan_col;
+    job.region.scan_cols = reduction->scan_cols;
+    ronchi_status status = check(base, reduction, &job.region, err);
+    if (status != RONCHI_OK)
+        return status;
     job.store = (const column_store *)base;
     job.kernels = ronchi_context_kernels(base->context);
     job.r = reduction;
