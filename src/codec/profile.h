@@ -163,6 +163,8 @@ struct ronchi_profile {
 /* The tables, one per profile. */
 extern const ronchi_profile ronchi_profile_dense;
 extern const ronchi_profile ronchi_profile_column;
+extern const ronchi_profile ronchi_profile_float_lanes;
+extern const ronchi_profile ronchi_profile_uint32_lanes;
 
 /* The profile of that id (not AUTO), or of that .qem codec identifier; NULL when there is none. */
 const ronchi_profile *ronchi_profile_find(ronchi_profile_id id);
