@@ -217,9 +217,10 @@ static void original_comes_back(void **state)
         assert_int_equal(size, sizes[i]);
         assert_memory_equal(back, bytes, size);
         assert_string_equal(name, "a.qem");
-        assert_int_equal(ronchi_qem_extract(metadata, name, 5, &back, &size, NULL), RONCHI_ERR_DATA);
-        json_decref(metadata);
         free(back);
+        assert_int_equal(ronchi_qem_extract(metadata, name, 5, &back, &size, NULL), RONCHI_ERR_DATA);
+        assert_null(back);
+        json_decref(metadata);
         free(bytes);
     }
 }
