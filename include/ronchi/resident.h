@@ -47,7 +47,7 @@ typedef struct ronchi_acquisition_info {
     uint64_t logical_bytes;                /* source_dtype x shape: the dense array this stands for */
     uint64_t resident_bytes, index_bytes;  /* held now, index included; of which index */
     uint64_t flagged_pixels;
-    uint64_t max_count;                    /* largest unflagged count; 0 for float data */
+    uint64_t max_count;                    /* largest unflagged count; 0 for float data and where a file does not say */
     int32_t lossless;                      /* 1: the source's counts can be given back bit for bit */
     char lossless_by[128];                 /* how that is known */
     char mask_policy[64];                  /* "preserve-stored-counts", "flagged-markers-in-table", "zero-corrected", ... */

@@ -125,6 +125,7 @@ static void derive(ronchi_acquisition *acquisition)
     const json_t *steps = json_object_get(acquisition->scientific, "processing"), *step;
     size_t i;
     (void)take_dtype(kept, &info->source_dtype);
+    info->max_count = 0; /* a foreign file does not say */
     info->lossless = 1;
     snprintf(info->lossless_by, sizeof info->lossless_by, "the file's processing list records no change of counts");
     snprintf(info->mask_policy, sizeof info->mask_policy, "preserve-stored-counts");

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "codec/profile.h"
+#include "core/internal.h"
 #include "ronchi/ronchi.h"
 
 enum { R = 6, C = 10, DR = 7, DC = 13, N = R * C, P = DR * DC };
@@ -127,8 +127,6 @@ static void uint32_is_narrowed_and_given_back(void **state)
 static void uint32_that_does_not_fit_stays(void **state)
 {
     (void)state;
-    if (!ronchi_profile_find(RONCHI_PROFILE_UINT32_LANES))
-        skip();
     static uint32_t counts[N * P];
     uint8_t flagged[P];
     fill_u32(counts, flagged);
@@ -234,8 +232,6 @@ static void strides_and_dtypes(void **state)
 static void float_data(void **state)
 {
     (void)state;
-    if (!ronchi_profile_find(RONCHI_PROFILE_FLOAT_LANES))
-        skip();
     static float data[N * P], back[N * P];
     uint8_t flagged[P] = {1};
     for (size_t i = 0; i < N * P; i++)
