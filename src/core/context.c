@@ -297,9 +297,10 @@ ronchi_status ronchi_context_create(const ronchi_context_options *options, ronch
     pthread_cond_init(&context->wake, NULL);
     pthread_cond_init(&context->idle, NULL);
     if (start_workers(context) != RONCHI_OK) {
+        uint32_t threads = context->threads;
         ronchi_context_destroy(context);
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "cannot start %u threads: give --threads",
-                           chosen.threads);
+                           threads);
     }
     *out = context;
     return RONCHI_OK;

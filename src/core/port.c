@@ -41,17 +41,18 @@ ronchi_status ronchi_input_open(const char *path, ronchi_input *out, ronchi_erro
     out->fd = -1;
     size_t n = strlen(path);
     snprintf(out->path, sizeof out->path, "%s", n < sizeof out->path ? path : path + (n - (sizeof out->path - 1)));
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must be refused, not waited for */
     if (fd < 0) {
         int native = errno;
         if (native == ENOENT || native == ENOTDIR)
             return ronchi_fail_native(err, RONCHI_ERR_NOT_FOUND, path, native, "no such file");
         return ronchi_fail_native(err, RONCHI_ERR_IO, path, native, "cannot open: %s", strerror(native));
     }
-    struct stat st;
+    struct stat st = {0};
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return ronchi_fail(err, RONCHI_ERR_FORMAT, path, RONCHI_NO_OFFSET, "not a regular file");
+        return ronchi_fail(err, RONCHI_ERR_FORMAT, path, RONCHI_NO_OFFSET, "%s, not a regular file",
+                           S_ISDIR(st.st_mode) ? "a folder" : "a device or pipe");
     }
     out->fd = fd;
     out->size_bytes = (uint64_t)st.st_size;
@@ -95,6 +96,24 @@ static ronchi_status refuse_existing(const char *path, ronchi_error *err)
                        "exists already: give --force to replace it, or another name");
 }
 
+/* What may be replaced at all: a rename would put a file in the place of a folder's, device's or pipe's name. */
+static ronchi_status refuse_destination(const char *path, int force, ronchi_error *err)
+{
+    ronchi_stat st;
+    size_t length = strlen(path);
+    if (length == 0 || path[length - 1] == '/')
+        return ronchi_fail(err, RONCHI_ERR_ARGUMENT, path, RONCHI_NO_OFFSET, "names no file: give the name of a file");
+    ronchi_status status = ronchi_stat_path(path, &st, err);
+    if (status != RONCHI_OK)
+        return status;
+    if (st.is_folder)
+        return ronchi_fail(err, RONCHI_ERR_EXISTS, path, RONCHI_NO_OFFSET, "is a folder: give the name of a file");
+    if (st.exists && !st.is_file)
+        return ronchi_fail(err, RONCHI_ERR_EXISTS, path, RONCHI_NO_OFFSET,
+                           "is a device or pipe: give the name of a file");
+    return st.exists && !force ? refuse_existing(path, err) : RONCHI_OK;
+}
+
 ronchi_status ronchi_temporary_name(const char *path, char *out, size_t size, ronchi_error *err)
 {
     const char *slash = strrchr(path, '/');
@@ -112,14 +131,9 @@ ronchi_status ronchi_output_open(const char *path, int force, ronchi_output *out
     memset(out, 0, sizeof *out);
     out->fd = -1;
     out->force = force;
-    ronchi_stat st;
-    ronchi_status status = ronchi_stat_path(path, &st, err);
+    ronchi_status status = refuse_destination(path, force, err);
     if (status != RONCHI_OK)
         return status;
-    if (st.is_folder)
-        return ronchi_fail(err, RONCHI_ERR_EXISTS, path, RONCHI_NO_OFFSET, "is a folder: give the name of a file");
-    if (st.exists && !force)
-        return refuse_existing(path, err);
     if (strlen(path) >= sizeof out->path)
         return ronchi_fail(err, RONCHI_ERR_ARGUMENT, path, RONCHI_NO_OFFSET, "the path is too long");
     memcpy(out->path, path, strlen(path) + 1);
@@ -137,14 +151,17 @@ ronchi_status ronchi_output_open(const char *path, int force, ronchi_output *out
     return RONCHI_OK;
 }
 
-ronchi_status ronchi_output_write_at(ronchi_output *output, uint64_t offset, const void *bytes, size_t size, ronchi_error *err)
+ronchi_status ronchi_output_write_at(ronchi_output *output, uint64_t offset, const void *bytes, size_t size,
+                                     ronchi_error *err)
 {
     const char *from = bytes;
     while (size) {
         ssize_t put = pwrite(output->fd, from, size < (1u << 30) ? size : (1u << 30), (off_t)offset);
         if (put < 0 && errno == EINTR)
             continue;
-        if (put < 0)
+        if (put == 0) /* no system does that; if one did, it would be for want of room */
+            errno = ENOSPC;
+        if (put <= 0)
             return ronchi_fail_native(err, RONCHI_ERR_IO, output->path, errno, "writing at byte %llu failed: %s",
                                       (unsigned long long)offset, strerror(errno));
         from += put;
@@ -175,31 +192,51 @@ static void sync_folder(const char *path)
     }
 }
 
+/*
+ * Gives the name only where there is none, in one step, so that nobody who created it meanwhile is overwritten.  1:
+ * done, 0: this file system has no such step, -1: errno says why not.
+ */
+static int rename_to_new(const char *temporary, const char *path)
+{
+#ifdef RENAME_NOREPLACE
+    if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return 1;
+    if (errno == EEXIST)
+        return -1;
+#endif
+    if (link(temporary, path) == 0) {
+        unlink(temporary);
+        return 1;
+    }
+    return errno == EEXIST ? -1 : 0;
+}
+
 static ronchi_status rename_into_place(const char *temporary, const char *path, int force, ronchi_error *err)
 {
-    /* link() fails where the name exists, so nobody who created it meanwhile is overwritten; file systems without hard
-     * links get a rename after a last look. */
-    if (!force && link(temporary, path) == 0) {
-        unlink(temporary);
-    } else {
-        ronchi_stat st;
-        if (!force && errno == EEXIST)
-            return refuse_existing(path, err);
-        ronchi_status status = ronchi_stat_path(path, &st, err);
+    int done = force ? 0 : rename_to_new(temporary, path);
+    if (done < 0)
+        return refuse_existing(path, err);
+    if (done == 0) { /* replacing, or a last look where the file system can do no better */
+        ronchi_status status = refuse_destination(path, force, err);
         if (status != RONCHI_OK)
             return status;
-        if (!force && st.exists)
-            return refuse_existing(path, err);
         if (rename(temporary, path) != 0)
-            return ronchi_fail_native(err, RONCHI_ERR_IO, path, errno, "cannot give the file its name: %s", strerror(errno));
+            return ronchi_fail_native(err, RONCHI_ERR_IO, path, errno, "cannot give the file its name: %s",
+                                      strerror(errno));
     }
     sync_folder(path);
     return RONCHI_OK;
 }
 
+/* File systems that cannot sync a file say so with one of these; then there is nothing to wait for. */
+static bool sync_file(int fd)
+{
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS || errno == ENOTSUP;
+}
+
 ronchi_status ronchi_output_commit(ronchi_output *output, ronchi_error *err)
 {
-    if (fsync(output->fd) != 0)
+    if (!sync_file(output->fd))
         return ronchi_fail_native(err, RONCHI_ERR_IO, output->path, errno, "cannot bring the file to disk: %s",
                                   strerror(errno));
     close(output->fd);
@@ -223,11 +260,12 @@ void ronchi_output_abort(ronchi_output *output)
 ronchi_status ronchi_publish(const char *temporary, const char *path, int force, ronchi_error *err)
 {
     int fd = open(temporary, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0) {
+    if (fd < 0 || !sync_file(fd)) {
         int native = errno;
         if (fd >= 0)
             close(fd);
-        return ronchi_fail_native(err, RONCHI_ERR_IO, path, native, "cannot bring the file to disk: %s", strerror(native));
+        return ronchi_fail_native(err, RONCHI_ERR_IO, path, native, "cannot bring the file to disk: %s",
+                                  strerror(native));
     }
     close(fd);
     return rename_into_place(temporary, path, force, err);

@@ -103,7 +103,7 @@ ronchi_view ronchi_view_4d(void *data, ronchi_dtype dtype, const ronchi_shape *s
     view.shape[2] = shape->det_rows;
     view.shape[3] = shape->det_cols;
     if (!ronchi_shape_elements(shape, &n_elements) || !ronchi_mul(n_elements, ronchi_dtype_size(dtype), &n_bytes) ||
-        n_bytes > PTRDIFF_MAX)
+        n_bytes == 0 || n_bytes > PTRDIFF_MAX)
         return view;
     view.data = data;
     ptrdiff_t step = (ptrdiff_t)ronchi_dtype_size(dtype);
