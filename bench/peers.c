@@ -5,8 +5,8 @@
  *   peers COUNTS.npy [rounds]    uint16 counts [scan_row][scan_col][det_row][det_col], one thread, median of the rounds
  *
  * Rows: decoding bitshuffle + LZ4 frames (peer: bitshuffle 0.5.2 with the LZ4 it carries, built from source with
- * -O3 -march=native); each profile reduced to one sum a position and decoded to uint16 frames (peer: the same bitshuffle + LZ4
- * decode alone).  Every result is compared with the counts before anything is timed.
+ * -O3 -march=native); each profile reduced to one sum a position and decoded to uint16 frames (peer: the same
+ * bitshuffle + LZ4 decode alone).  Every result is compared with the counts before anything is timed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,8 @@ static void ours_bslz4(bench *b)
     const ronchi_kernels *kernels = ronchi_context_kernels(b->context);
     ronchi_error err;
     for (size_t i = 0; i < b->n_frames; i++)
-        if (ronchi_bslz4_decode(kernels, b->chunks[i], b->chunk_bytes[i], 2, b->frame, b->frame_bytes, &err) != RONCHI_OK)
+        if (ronchi_bslz4_decode(kernels, b->chunks[i], b->chunk_bytes[i], 2, b->frame, b->frame_bytes, &err) !=
+            RONCHI_OK)
             die("bslz4", &err);
 }
 
@@ -152,7 +153,8 @@ static void make_chunks(bench *b)
         b->chunk_bytes[i] = n;
         memcpy(b->chunks[i], scratch, n);
         memset(b->frame, 0xA5, b->frame_bytes);
-        if (ronchi_bslz4_decode(ronchi_context_kernels(b->context), b->chunks[i], n, 2, b->frame, b->frame_bytes, &err) != RONCHI_OK ||
+        if (ronchi_bslz4_decode(ronchi_context_kernels(b->context), b->chunks[i], n, 2, b->frame, b->frame_bytes,
+                                &err) != RONCHI_OK ||
             memcmp(b->frame, b->counts + i * b->n_pixels, b->frame_bytes) != 0)
             die("bslz4 round trip differs", NULL);
     }
@@ -194,8 +196,8 @@ static void row(bench *b, const char *name, void (*ours)(bench *), void (*peer)(
     double mine = median(a, rounds);
     printf("%-44s %7.3f Gcounts/s", name, gcounts / mine);
     if (peer)
-        printf("   bitshuffle+LZ4 %6.3f   ratio %5.2f (%.2f to %.2f)", gcounts / median(p, rounds), median(ratio, rounds),
-               ratio[0], ratio[rounds - 1]);
+        printf("   bitshuffle+LZ4 %6.3f   ratio %5.2f (%.2f to %.2f)", gcounts / median(p, rounds),
+               median(ratio, rounds), ratio[0], ratio[rounds - 1]);
     printf("\n");
 }
 
@@ -240,7 +242,8 @@ int main(int argc, char **argv)
     ronchi_context_options options;
     ronchi_context_options_defaults(&options);
     options.threads = 1;
-    if (ronchi_context_create(&options, &b.context, &err) != RONCHI_OK || ronchi_npy_read(argv[1], &view, &memory, &err) != RONCHI_OK)
+    if (ronchi_context_create(&options, &b.context, &err) != RONCHI_OK ||
+        ronchi_npy_read(argv[1], &view, &memory, &err) != RONCHI_OK)
         die(argv[1], &err);
     if (view.dtype != RONCHI_U16)
         die("the counts must be uint16", NULL);
@@ -262,8 +265,8 @@ int main(int argc, char **argv)
 #ifdef RONCHI_BENCH_BITSHUFFLE
     peer = peer_bslz4;
 #endif
-    printf("one thread, %d rounds, %zu x %zu x %zu x %zu uint16\n", rounds, b.shape.scan_rows, b.shape.scan_cols, b.shape.det_rows,
-           b.shape.det_cols);
+    printf("one thread, %d rounds, %zu x %zu x %zu x %zu uint16\n", rounds, b.shape.scan_rows, b.shape.scan_cols,
+           b.shape.det_rows, b.shape.det_cols);
     row(&b, "bslz4 frames", ours_bslz4, peer, rounds);
     profile_rows(&b, RONCHI_PROFILE_COLUMN, peer, rounds);
     profile_rows(&b, RONCHI_PROFILE_LANE, peer, rounds);

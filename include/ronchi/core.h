@@ -75,14 +75,7 @@ typedef struct ronchi_error {
 
 /* ------------------------------------------------------------------------------------------- shapes and views */
 
-typedef enum ronchi_dtype {
-    RONCHI_U8 = 1,
-    RONCHI_U16,
-    RONCHI_U32,
-    RONCHI_U64,
-    RONCHI_F32,
-    RONCHI_F64
-} ronchi_dtype;
+typedef enum ronchi_dtype { RONCHI_U8 = 1, RONCHI_U16, RONCHI_U32, RONCHI_U64, RONCHI_F32, RONCHI_F64 } ronchi_dtype;
 
 /* ronchi_dtype_size() returns the bytes of one element, or 0 for a value that is no dtype. */
 RONCHI_API size_t ronchi_dtype_size(ronchi_dtype dtype);
@@ -139,9 +132,9 @@ typedef struct ronchi_allocator {
 
 /* State of long work.  'total' is 0 while it is not known. */
 typedef struct ronchi_progress {
-    const char *stage;    /* what is being done: "load", "save", "verify", ... */
-    uint64_t done, total; /* in 'unit's */
-    const char *unit;     /* "frames" or "bytes" */
+    const char *stage;       /* what is being done: "load", "save", "verify", ... */
+    uint64_t done, total;    /* in 'unit's */
+    const char *unit;        /* "frames" or "bytes" */
     uint64_t bytes_per_unit; /* decoded bytes that one unit stands for, 0 when it does not apply */
 } ronchi_progress;
 
@@ -155,20 +148,20 @@ typedef int (*ronchi_progress_fn)(void *user, const ronchi_progress *progress);
 enum {
     RONCHI_CPU_AVX2 = 1u << 0,
     RONCHI_CPU_BMI2 = 1u << 1,
-    RONCHI_CPU_AVX512 = 1u << 2,      /* F, BW, DQ, VL, CD */
-    RONCHI_CPU_AVX512VBMI = 1u << 3,  /* VBMI and VBMI2 */
+    RONCHI_CPU_AVX512 = 1u << 2,     /* F, BW, DQ, VL, CD */
+    RONCHI_CPU_AVX512VBMI = 1u << 3, /* VBMI and VBMI2 */
     RONCHI_CPU_NEON = 1u << 4
 };
 
 typedef struct ronchi_context_options {
-    size_t struct_size;      /* sizeof(ronchi_context_options) of the caller's header */
-    uint32_t threads;        /* workers including the caller; 0: one for each processor that may be used */
-    uint32_t cpu_disable;    /* RONCHI_CPU_* bits not to use (tests); 0: use what is there */
-    uint64_t budget_bytes;   /* decoded counts held at a time; 0: 256 MiB */
-    ronchi_allocator allocator; /* all NULL: the C library's */
+    size_t struct_size;          /* sizeof(ronchi_context_options) of the caller's header */
+    uint32_t threads;            /* workers including the caller; 0: one for each processor that may be used */
+    uint32_t cpu_disable;        /* RONCHI_CPU_* bits not to use (tests); 0: use what is there */
+    uint64_t budget_bytes;       /* decoded counts held at a time; 0: 256 MiB */
+    ronchi_allocator allocator;  /* all NULL: the C library's */
     ronchi_progress_fn progress; /* may be NULL */
     void *progress_user;
-    const char *device;      /* NULL or "auto", "cpu", "cuda", "cuda:N" */
+    const char *device; /* NULL or "auto", "cpu", "cuda", "cuda:N" */
 } ronchi_context_options;
 
 /* ronchi_context_options_defaults() fills 'options' with the defaults named above. */

@@ -2,9 +2,10 @@
 /*
  * detector.h - exact images and patterns: frame, total, mean, masked sums, moments, centre of mass, disk fit.
  *
- * All of them reduce in the encoded form; the dense array is never built.  Flagged pixels count as 0 here (frame: as asked).
- * For counts every sum is exact: the same integers on every CPU, thread count and device.  float32 data has float64 sums in
- * a fixed order; functions with uint64 results refuse it (RONCHI_ERR_UNSUPPORTED), NaN and infinity propagate.
+ * All of them reduce in the encoded form; the dense array is never built.  Flagged pixels count as 0 here (frame: as
+ * asked). For counts every sum is exact: the same integers on every CPU, thread count and device.  float32 data has
+ * float64 sums in a fixed order; functions with uint64 results refuse it (RONCHI_ERR_UNSUPPORTED), NaN and infinity
+ * propagate.
  */
 #ifndef RONCHI_DETECTOR_H
 #define RONCHI_DETECTOR_H
@@ -23,7 +24,11 @@ RONCHI_API ronchi_status ronchi_detector_frame(const ronchi_acquisition *acquisi
                                                ronchi_flagged_read flagged, const ronchi_view *out, ronchi_error *err);
 
 /* What a set of selected frames is reduced to. */
-typedef enum ronchi_detector_reduce { RONCHI_REDUCE_SUM = 0, RONCHI_REDUCE_MEAN = 1, RONCHI_REDUCE_MAX = 2 } ronchi_detector_reduce;
+typedef enum ronchi_detector_reduce {
+    RONCHI_REDUCE_SUM = 0,
+    RONCHI_REDUCE_MEAN = 1,
+    RONCHI_REDUCE_MAX = 2
+} ronchi_detector_reduce;
 
 /*
  * ronchi_detector_pattern() reduces many frames to one pattern.
@@ -66,7 +71,8 @@ RONCHI_API ronchi_status ronchi_detector_moments(const ronchi_acquisition *acqui
  *
  *   mask      as above
  *   row, col  [scan_row][scan_col] f64: exact integer moments, the quotient rounded once
- *   valid     [scan_row][scan_col] u8, 0 where the pattern is empty: there row and col are the mean over the others; or NULL
+ *   valid     [scan_row][scan_col] u8, 0 where the pattern is empty: there row and col are the mean over the others; or
+ * NULL
  *
  * Float data: float64 sums in row-major order.
  * RONCHI_ERR_DATA when every pattern is empty.
@@ -104,8 +110,8 @@ RONCHI_API ronchi_status ronchi_detector_annulus(double center_row, double cente
                                                  const ronchi_view *out);
 
 /*
- * ronchi_detector_mrad_to_px() converts an angle from the disk centre to pixels: by the calibrated detector step where it is
- * known, else angle / semiangle x disk radius.
+ * ronchi_detector_mrad_to_px() converts an angle from the disk centre to pixels: by the calibrated detector step where
+ * it is known, else angle / semiangle x disk radius.
  *
  * RONCHI_ERR_NEEDED  neither detector step nor semi-angle is calibrated
  */

@@ -13,35 +13,36 @@ typedef enum ronchi_scaling { RONCHI_SCALE_LINEAR = 0, RONCHI_SCALE_GAMMA = 1, R
 
 typedef struct ronchi_picture_options {
     size_t struct_size;
-    int32_t scaling;          /* ronchi_scaling; patterns look best with GAMMA (0.5) or LOG, images LINEAR */
-    double gamma;             /* exponent of GAMMA; default 0.5 */
+    int32_t scaling;                  /* ronchi_scaling; patterns look best with GAMMA (0.5) or LOG, images LINEAR */
+    double gamma;                     /* exponent of GAMMA; default 0.5 */
     double low_percent, high_percent; /* percentiles mapped to black and white; default 2 and 98 */
-    int32_t signed_range;     /* 1: symmetric about 0, blue-white-red, for shifts and fields */
+    int32_t signed_range;             /* 1: symmetric about 0, blue-white-red, for shifts and fields */
     const ronchi_view *ignore; /* [row][col] u8, nonzero = not used for the scaling (flagged pixels); NULL: none */
-    double pixel_size;        /* length of one pixel for the scale bar; 0: no bar */
-    const char *pixel_unit;   /* "angstrom", "nm", "mrad", "1/angstrom" */
-    uint32_t enlarge;         /* whole factor; 0: chosen so that the shorter side has at least 256 pixels */
-    int32_t force;            /* 1: replace an existing file */
+    double pixel_size;         /* length of one pixel for the scale bar; 0: no bar */
+    const char *pixel_unit;    /* "angstrom", "nm", "mrad", "1/angstrom" */
+    uint32_t enlarge;          /* whole factor; 0: chosen so that the shorter side has at least 256 pixels */
+    int32_t force;             /* 1: replace an existing file */
 } ronchi_picture_options;
 
 RONCHI_API void ronchi_picture_options_defaults(ronchi_picture_options *options);
 
 /*
- * ronchi_picture_png() writes a [row][col] view of any dtype as an 8-bit PNG.  Row 0 is at the top.  NaN is drawn black (grey
- * scale) and never enters the percentiles.  A scale bar of a 1-2-5 length with its label is drawn below the picture where
- * pixel_size is given.  Atomic.
+ * ronchi_picture_png() writes a [row][col] view of any dtype as an 8-bit PNG.  Row 0 is at the top.  NaN is drawn black
+ * (grey scale) and never enters the percentiles.  A scale bar of a 1-2-5 length with its label is drawn below the
+ * picture where pixel_size is given.  Atomic.
  *
  * RONCHI_ERR_EXISTS, _IO, _SHAPE
  */
-RONCHI_API ronchi_status ronchi_picture_png(const char *path, const ronchi_view *view, const ronchi_picture_options *options,
-                                            ronchi_error *err);
+RONCHI_API ronchi_status ronchi_picture_png(const char *path, const ronchi_view *view,
+                                            const ronchi_picture_options *options, ronchi_error *err);
 
 /*
  * ronchi_picture_tiff() writes the numbers themselves: one grey TIFF of the view's own dtype (u64 as float64 only when
- * every value is below 2^53, else RONCHI_ERR_RANGE), with the pixel size as resolution and ImageJ-readable description.  Atomic.
+ * every value is below 2^53, else RONCHI_ERR_RANGE), with the pixel size as resolution and ImageJ-readable description.
+ * Atomic.
  */
-RONCHI_API ronchi_status ronchi_picture_tiff(const char *path, const ronchi_view *view, const ronchi_picture_options *options,
-                                             ronchi_error *err);
+RONCHI_API ronchi_status ronchi_picture_tiff(const char *path, const ronchi_view *view,
+                                             const ronchi_picture_options *options, ronchi_error *err);
 
 #ifdef __cplusplus
 }

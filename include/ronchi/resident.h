@@ -24,10 +24,10 @@ typedef struct ronchi_acquisition ronchi_acquisition;
 
 typedef struct ronchi_load_options {
     size_t struct_size;
-    ronchi_source_options source;   /* see formats.h; overrides of the calibration also apply to a .qem */
-    ronchi_profile_id profile;      /* of a source; a .qem keeps its own */
-    int32_t representation;         /* ronchi_representation */
-    int32_t verify;                 /* 1: decode and compare each part right after encoding it */
+    ronchi_source_options source; /* see formats.h; overrides of the calibration also apply to a .qem */
+    ronchi_profile_id profile;    /* of a source; a .qem keeps its own */
+    int32_t representation;       /* ronchi_representation */
+    int32_t verify;               /* 1: decode and compare each part right after encoding it */
 } ronchi_load_options;
 
 RONCHI_API void ronchi_load_options_defaults(ronchi_load_options *options);
@@ -40,24 +40,24 @@ typedef struct ronchi_acquisition_info {
     ronchi_place residency;
     int32_t device;
     ronchi_profile_id profile;
-    ronchi_shape source_shape, shape;      /* as in the source after skip and flyback; as held */
-    ronchi_dtype source_dtype, dtype;      /* as in the source; as held */
-    size_t scan_bin, det_bin;              /* 1: not binned */
-    ronchi_region crop;                    /* of the source that is held */
-    uint64_t logical_bytes;                /* source_dtype x shape: the dense array this stands for */
-    uint64_t resident_bytes, index_bytes;  /* held now, index included; of which index */
+    ronchi_shape source_shape, shape;     /* as in the source after skip and flyback; as held */
+    ronchi_dtype source_dtype, dtype;     /* as in the source; as held */
+    size_t scan_bin, det_bin;             /* 1: not binned */
+    ronchi_region crop;                   /* of the source that is held */
+    uint64_t logical_bytes;               /* source_dtype x shape: the dense array this stands for */
+    uint64_t resident_bytes, index_bytes; /* held now, index included; of which index */
     uint64_t flagged_pixels;
-    uint64_t max_count;                    /* largest unflagged count; 0 for float data and where a file does not say */
-    int32_t lossless;                      /* 1: the source's counts can be given back bit for bit */
-    char lossless_by[128];                 /* how that is known */
-    char mask_policy[64];                  /* "preserve-stored-counts", "flagged-markers-in-table", "zero-corrected", ... */
+    uint64_t max_count;    /* largest unflagged count; 0 for float data and where a file does not say */
+    int32_t lossless;      /* 1: the source's counts can be given back bit for bit */
+    char lossless_by[128]; /* how that is known */
+    char mask_policy[64];  /* "preserve-stored-counts", "flagged-markers-in-table", "zero-corrected", ... */
     ronchi_calibration calibration;
-    char source_name[256];                 /* file name without folder */
+    char source_name[256]; /* file name without folder */
 } ronchi_acquisition_info;
 
 /*
- * ronchi_acquisition_load() loads a source or a .qem as an encoded acquisition.  Never more than the context's budget of
- * decoded counts is held at a time.  'options' may be NULL.  The caller owns *out.
+ * ronchi_acquisition_load() loads a source or a .qem as an encoded acquisition.  Never more than the context's budget
+ * of decoded counts is held at a time.  'options' may be NULL.  The caller owns *out.
  *
  * Exact: counts are never narrowed without proof.  uint32 sources whose unflagged counts fit 16 bits are held as uint16
  * with the raw values at flagged pixels beside them; those that do not fit are held as uint32.
@@ -79,7 +79,8 @@ RONCHI_API ronchi_status ronchi_acquisition_encode(ronchi_context *context, cons
                                                    ronchi_acquisition **out, ronchi_error *err);
 
 /* ronchi_acquisition_describe() fills *info. */
-RONCHI_API ronchi_status ronchi_acquisition_describe(const ronchi_acquisition *acquisition, ronchi_acquisition_info *info);
+RONCHI_API ronchi_status ronchi_acquisition_describe(const ronchi_acquisition *acquisition,
+                                                     ronchi_acquisition_info *info);
 
 /*
  * ronchi_acquisition_metadata() gives the metadata as a JSON object that the caller frees with free():
@@ -103,7 +104,8 @@ typedef enum ronchi_flagged_read { RONCHI_READ_RAW = 0, RONCHI_READ_MASKED = 1 }
  * RONCHI_ERR_DATA   an encoded stream is damaged
  */
 RONCHI_API ronchi_status ronchi_acquisition_read(const ronchi_acquisition *acquisition, const ronchi_region *region,
-                                                 ronchi_flagged_read flagged, const ronchi_view *out, ronchi_error *err);
+                                                 ronchi_flagged_read flagged, const ronchi_view *out,
+                                                 ronchi_error *err);
 
 /*
  * ronchi_acquisition_flagged() writes the pixel mask: out [det_row][det_col] u8, 1 where flagged.
@@ -112,8 +114,8 @@ RONCHI_API ronchi_status ronchi_acquisition_flagged(const ronchi_acquisition *ac
 
 typedef struct ronchi_save_options {
     size_t struct_size;
-    int32_t force;        /* 1: replace an existing file */
-    int32_t index;        /* 1: store the sum index of profiles that can go without */
+    int32_t force;            /* 1: replace an existing file */
+    int32_t index;            /* 1: store the sum index of profiles that can go without */
     const char *embed_source; /* path of the original master to embed, or NULL */
 } ronchi_save_options;
 
@@ -138,8 +140,9 @@ typedef struct ronchi_export_options {
 RONCHI_API void ronchi_export_options_defaults(ronchi_export_options *options);
 
 /*
- * ronchi_acquisition_export() writes the counts in the source's dtype, in bounded memory: a C-ordered 4-D .npy when 'path' ends in
- * .npy, a Dectris-style master with its data file when it ends in _master.h5.  Atomic: no half-written file is left.
+ * ronchi_acquisition_export() writes the counts in the source's dtype, in bounded memory: a C-ordered 4-D .npy when
+ * 'path' ends in .npy, a Dectris-style master with its data file when it ends in _master.h5.  Atomic: no half-written
+ * file is left.
  *
  * RONCHI_ERR_ARGUMENT  another suffix
  * RONCHI_ERR_EXISTS, _IO, _CANCELLED, _MEMORY, _DATA
@@ -154,7 +157,8 @@ RONCHI_API ronchi_status ronchi_acquisition_verify(const ronchi_acquisition *acq
 
 /*
  * ronchi_acquisition_compare() compares every raw value with a source, read again in bounded memory.
- * *different is the number of values that differ; the message of 'err' names the first.  RONCHI_OK also when some differ.
+ * *different is the number of values that differ; the message of 'err' names the first.  RONCHI_OK also when some
+ * differ.
  */
 RONCHI_API ronchi_status ronchi_acquisition_compare(const ronchi_acquisition *acquisition, const char *source,
                                                     const ronchi_source_options *options, uint64_t *different,

@@ -260,10 +260,12 @@ static ronchi_status dense_reduce(const ronchi_store *store, const ronchi_reduct
     reduce_job job = {(const dense_store *)store, reduction};
     ronchi_status status = RONCHI_OK;
     if (reduction->n_planes)
-        status = ronchi_parallel_for(store->context, reduction->scan_rows * reduction->scan_cols, planes_position, &job, err);
+        status = ronchi_parallel_for(store->context, reduction->scan_rows * reduction->scan_cols, planes_position, &job,
+                                     err);
     if (status == RONCHI_OK &&
         (reduction->pixel_sums || reduction->pixel_max || reduction->pixel_sums_f64 || reduction->pixel_max_f32))
-        status = ronchi_parallel_for(store->context, ronchi_div_up(store->n_pixels, PIXEL_TILE), pixels_tile, &job, err);
+        status =
+            ronchi_parallel_for(store->context, ronchi_div_up(store->n_pixels, PIXEL_TILE), pixels_tile, &job, err);
     return status;
 }
 

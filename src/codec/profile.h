@@ -3,8 +3,9 @@
  * profile.h - the profile's table of functions, one of Ronchi's two tables (the other is core/kernels.h).
  *
  * A store is one acquisition encoded under one profile, in host memory.  Everything above this layer uses a store only
- * through this table: blocks go in while loading; bands and reductions come out; describe, span and adopt carry it to and
- * from a file.  An empty slot means the profile cannot do that: callers answer RONCHI_ERR_UNSUPPORTED and touch nothing.
+ * through this table: blocks go in while loading; bands and reductions come out; describe, span and adopt carry it to
+ * and from a file.  An empty slot means the profile cannot do that: callers answer RONCHI_ERR_UNSUPPORTED and touch
+ * nothing.
  *
  * Every function may be called from several threads at once on one store, but for create, encode_block and destroy.
  * Functions use ronchi_parallel_for() themselves and must give results that do not depend on the number of threads.
@@ -22,24 +23,24 @@ typedef struct ronchi_profile ronchi_profile;
 /* What all profiles share; each profile's store starts with it. */
 typedef struct ronchi_store {
     const ronchi_profile *profile;
-    ronchi_context *context;  /* borrowed: outlives the store */
+    ronchi_context *context; /* borrowed: outlives the store */
     ronchi_shape shape;
-    ronchi_dtype dtype;       /* as held: u8, u16, u32 or f32 */
+    ronchi_dtype dtype; /* as held: u8, u16, u32 or f32 */
     size_t n_positions, n_pixels;
-    uint8_t *valid;           /* [det_row][det_col] 1 = unflagged, 0 = flagged; owned */
-    uint64_t max_count;       /* largest count at an unflagged pixel, met while encoding; the dtype's largest for an adopted
-                                store, which nobody has decoded; 0 for f32 */
+    uint8_t *valid;     /* [det_row][det_col] 1 = unflagged, 0 = flagged; owned */
+    uint64_t max_count; /* largest count at an unflagged pixel, met while encoding; the dtype's largest for an adopted
+                          store, which nobody has decoded; 0 for f32 */
 } ronchi_store;
 
 /*
  * The unit in which a store wants its frames while loading, in the order 0..n_blocks-1.  Either a scan rectangle
- * (flat == 0) or a run of consecutive positions (flat == 1: 'rows' is 1, 'cols' the count, 'first' the flattened index).
- * Position j of the block is ronchi_block_position().  stage_first and stage_count name the consecutive positions whose
- * compressed frames must be at hand: equal for all blocks that share them (one row of rectangles).
+ * (flat == 0) or a run of consecutive positions (flat == 1: 'rows' is 1, 'cols' the count, 'first' the flattened
+ * index). Position j of the block is ronchi_block_position().  stage_first and stage_count name the consecutive
+ * positions whose compressed frames must be at hand: equal for all blocks that share them (one row of rectangles).
  */
 typedef struct ronchi_block {
     int flat;
-    uint64_t first;      /* flattened index of the first position */
+    uint64_t first; /* flattened index of the first position */
     size_t rows, cols;
     uint64_t stage_first, stage_count;
 } ronchi_block;
@@ -56,19 +57,18 @@ static inline uint64_t ronchi_block_position(const ronchi_block *block, const ro
 }
 
 /*
- * Sums without frames.  All outputs are optional (n_planes 0, pixel_* NULL); all are written whole.  Flagged pixels count as 0,
- * whatever the planes say.
+ * Sums without frames.  All outputs are optional (n_planes 0, pixel_* NULL); all are written whole.  Flagged pixels
+ * count as 0, whatever the planes say.
  *
  * For counts, exact:
- *   planes      n_planes pointers to weights [n_pixels] (0: pixel not wanted); the profile never checks for overflow: the
- *               caller has made sure that sums fit 64 bits
- *   plane_sums  [n_planes][rows][cols] u64 of the scan rectangle: sum over pixels of weight x count
- *   select      [scan_rows][scan_cols] of the rectangle, nonzero = take, or NULL: all.  Only for pixel_sums and pixel_max
- *   pixel_sums  [n_pixels] u64: sum over the selected positions
- *   pixel_max   [n_pixels] u32: maximum over the selected positions (0 when there are none)
- * For f32 stores plane_sums_f64 and pixel_sums_f64 take their place (the integer ones must be NULL): per position the pixels are
- * added in row-major order, per pixel the positions in scan order, in float64 without contraction.  Weights are converted to
- * float64; a pixel of weight 0 is not touched, so that its NaN does not spread.  pixel_max_f32 [n_pixels]: NaN if any is NaN.
+ *   planes      n_planes pointers to weights [n_pixels] (0: pixel not wanted); the profile never checks for overflow:
+ * the caller has made sure that sums fit 64 bits plane_sums  [n_planes][rows][cols] u64 of the scan rectangle: sum over
+ * pixels of weight x count select      [scan_rows][scan_cols] of the rectangle, nonzero = take, or NULL: all.  Only for
+ * pixel_sums and pixel_max pixel_sums  [n_pixels] u64: sum over the selected positions pixel_max   [n_pixels] u32:
+ * maximum over the selected positions (0 when there are none) For f32 stores plane_sums_f64 and pixel_sums_f64 take
+ * their place (the integer ones must be NULL): per position the pixels are added in row-major order, per pixel the
+ * positions in scan order, in float64 without contraction.  Weights are converted to float64; a pixel of weight 0 is
+ * not touched, so that its NaN does not spread.  pixel_max_f32 [n_pixels]: NaN if any is NaN.
  */
 typedef struct ronchi_reduction {
     size_t scan_row, scan_rows, scan_col, scan_cols;
@@ -101,17 +101,17 @@ typedef struct ronchi_store_bytes {
 
 struct ronchi_profile {
     ronchi_profile_id id;
-    const char *name;     /* "column-rans-v2": what users see */
-    const char *codec;    /* "runtime-column-rans-spatial-v2": the codec identifier in .qem; NULL: never in a file */
+    const char *name;  /* "column-rans-v2": what users see */
+    const char *codec; /* "runtime-column-rans-spatial-v2": the codec identifier in .qem; NULL: never in a file */
 
     /*
-     * create() makes an empty store for counts of that shape and dtype.  'valid' [n_pixels] is copied (NULL: all valid).
-     * 'budget_bytes' bounds the decoded counts of one block.
-     * RONCHI_ERR_UNSUPPORTED  the dtype, or flagged pixels where the profile has no validity mask
-     * RONCHI_ERR_MEMORY       the budget is smaller than the smallest block; the message says how much is needed
+     * create() makes an empty store for counts of that shape and dtype.  'valid' [n_pixels] is copied (NULL: all
+     * valid). 'budget_bytes' bounds the decoded counts of one block. RONCHI_ERR_UNSUPPORTED  the dtype, or flagged
+     * pixels where the profile has no validity mask RONCHI_ERR_MEMORY       the budget is smaller than the smallest
+     * block; the message says how much is needed
      */
-    ronchi_status (*create)(ronchi_context *context, const ronchi_shape *shape, ronchi_dtype dtype, const uint8_t *valid,
-                            uint64_t budget_bytes, ronchi_store **out, ronchi_error *err);
+    ronchi_status (*create)(ronchi_context *context, const ronchi_shape *shape, ronchi_dtype dtype,
+                            const uint8_t *valid, uint64_t budget_bytes, ronchi_store **out, ronchi_error *err);
     size_t (*n_blocks)(const ronchi_store *store);
     ronchi_block (*block)(const ronchi_store *store, size_t index);
 
@@ -122,8 +122,8 @@ struct ronchi_profile {
     ronchi_status (*encode_block)(ronchi_store *store, size_t index, const void *frames, ronchi_error *err);
 
     /*
-     * finish() is called once after the last block: checks that all came, trims memory.  decode_band() of positions whose
-     * blocks are encoded works before it too: the loader compares each block right after encoding when asked to.
+     * finish() is called once after the last block: checks that all came, trims memory.  decode_band() of positions
+     * whose blocks are encoded works before it too: the loader compares each block right after encoding when asked to.
      */
     ronchi_status (*finish)(ronchi_store *store, ronchi_error *err);
 
@@ -131,9 +131,9 @@ struct ronchi_profile {
     ronchi_status (*validate)(const ronchi_store *store, ronchi_error *err);
 
     /*
-     * decode_band() decodes a region into out [scan_rows][scan_cols][det_rows][det_cols], any strides, dtype u8, u16, u32 or
-     * u64 for counts and f32 for float stores, as held (flagged pixels included).  The region lies inside the shape.
-     * RONCHI_ERR_RANGE when a count does not fit.
+     * decode_band() decodes a region into out [scan_rows][scan_cols][det_rows][det_cols], any strides, dtype u8, u16,
+     * u32 or u64 for counts and f32 for float stores, as held (flagged pixels included).  The region lies inside the
+     * shape. RONCHI_ERR_RANGE when a count does not fit.
      */
     ronchi_status (*decode_band)(const ronchi_store *store, const ronchi_region *region, const ronchi_view *out,
                                  ronchi_error *err);
@@ -143,19 +143,21 @@ struct ronchi_profile {
     ronchi_store_bytes (*bytes)(const ronchi_store *store);
 
     /*
-     * describe() adds the codec's own header fields to 'header' (a JSON object that already has container, codec, profile,
-     * shape, dtype, metadata...).  Spans 0..n_spans-1 are the body that these fields describe.
+     * describe() adds the codec's own header fields to 'header' (a JSON object that already has container, codec,
+     * profile, shape, dtype, metadata...).  Spans 0..n_spans-1 are the body that these fields describe.
      */
     ronchi_status (*describe)(const ronchi_store *store, json_t *header, ronchi_error *err);
     size_t (*n_spans)(const ronchi_store *store);
     ronchi_span (*span)(const ronchi_store *store, size_t index);
 
     /*
-     * adopt() makes a store from a container: checks the codec's header fields and the layout against 'body_bytes', reads
-     * the arrays through 'read', checks offset tables and selectors (but does not decode).  RONCHI_ERR_DATA names the place.
+     * adopt() makes a store from a container: checks the codec's header fields and the layout against 'body_bytes',
+     * reads the arrays through 'read', checks offset tables and selectors (but does not decode).  RONCHI_ERR_DATA names
+     * the place.
      */
     ronchi_status (*adopt)(ronchi_context *context, const json_t *header, const ronchi_shape *shape, ronchi_dtype dtype,
-                           uint64_t body_bytes, ronchi_body_read_fn read, void *user, ronchi_store **out, ronchi_error *err);
+                           uint64_t body_bytes, ronchi_body_read_fn read, void *user, ronchi_store **out,
+                           ronchi_error *err);
 
     void (*destroy)(ronchi_store *store); /* NULL does nothing */
 };
@@ -171,8 +173,8 @@ const ronchi_profile *ronchi_profile_find(ronchi_profile_id id);
 const ronchi_profile *ronchi_profile_by_codec(const char *codec);
 
 /*
- * ronchi_store_init() checks the sizes and fills the shared part of a profile's fresh, zeroed store (allocates and copies
- * 'valid'); ronchi_store_release() frees that part.
+ * ronchi_store_init() checks the sizes and fills the shared part of a profile's fresh, zeroed store (allocates and
+ * copies 'valid'); ronchi_store_release() frees that part.
  */
 ronchi_status ronchi_store_init(ronchi_store *store, const ronchi_profile *profile, ronchi_context *context,
                                 const ronchi_shape *shape, ronchi_dtype dtype, const uint8_t *valid, ronchi_error *err);

@@ -10,8 +10,8 @@ double ronchi_quotient(uint64_t a, uint64_t b)
     if (a < exact && b < exact)
         return (double)a / (double)b;
     /*
-     * Binary long division to at least 55 significant bits; what is left over only decides ties, so it is kept as the lowest bit.
-     * The conversion of that integer is then the one rounding.
+     * Binary long division to at least 55 significant bits; what is left over only decides ties, so it is kept as the
+     * lowest bit. The conversion of that integer is then the one rounding.
      */
     uint64_t bits = a / b, rest = a % b;
     int exponent = 0;

@@ -42,8 +42,8 @@ static void fill(ronchi_error *err, ronchi_status status, const char *file, uint
             *c = '?';
 }
 
-ronchi_status ronchi_fail(ronchi_error *err, ronchi_status status, const char *file, uint64_t offset, const char *format,
-                          ...)
+ronchi_status ronchi_fail(ronchi_error *err, ronchi_status status, const char *file, uint64_t offset,
+                          const char *format, ...)
 {
     if (err) {
         va_list args;
@@ -54,8 +54,8 @@ ronchi_status ronchi_fail(ronchi_error *err, ronchi_status status, const char *f
     return status;
 }
 
-ronchi_status ronchi_fail_native(ronchi_error *err, ronchi_status status, const char *file, int native, const char *format,
-                                 ...)
+ronchi_status ronchi_fail_native(ronchi_error *err, ronchi_status status, const char *file, int native,
+                                 const char *format, ...)
 {
     if (err) {
         va_list args;

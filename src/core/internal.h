@@ -23,11 +23,11 @@
  * ronchi_fail() fills 'err' (which may be NULL) and returns 'status', so that detecting and leaving is one line.
  * 'file' may be NULL.  The message is cut to fit and control characters in it become '?', so that it stays one line.
  */
-ronchi_status ronchi_fail(ronchi_error *err, ronchi_status status, const char *file, uint64_t offset, const char *format,
-                          ...) RONCHI_PRINTF(5, 6);
+ronchi_status ronchi_fail(ronchi_error *err, ronchi_status status, const char *file, uint64_t offset,
+                          const char *format, ...) RONCHI_PRINTF(5, 6);
 /* The same with errno (or another native code) kept in err->native. */
-ronchi_status ronchi_fail_native(ronchi_error *err, ronchi_status status, const char *file, int native, const char *format,
-                                 ...) RONCHI_PRINTF(5, 6);
+ronchi_status ronchi_fail_native(ronchi_error *err, ronchi_status status, const char *file, int native,
+                                 const char *format, ...) RONCHI_PRINTF(5, 6);
 
 /* --------------------------------------------------------------------------------------------- checked sizes */
 
@@ -69,7 +69,8 @@ bool ronchi_view_is(const ronchi_view *view, size_t n0, size_t n1, size_t n2, si
 
 /* -------------------------------------------------------------------------------------------------- memory */
 
-/* ronchi_alloc() takes 'size_bytes' (at least 1) from the context's allocator, aligned to 64; NULL when there is none. */
+/* ronchi_alloc() takes 'size_bytes' (at least 1) from the context's allocator, aligned to 64; NULL when there is none.
+ */
 void *ronchi_alloc(ronchi_context *context, size_t size_bytes);
 /* ronchi_calloc() the same, n elements of 'size_bytes', zeroed, product checked. */
 void *ronchi_calloc(ronchi_context *context, size_t n, size_t size_bytes);
@@ -78,8 +79,8 @@ void ronchi_free(ronchi_context *context, void *memory);
 /* ------------------------------------------------------------------------------------------- parallel loop */
 
 /*
- * One item of a parallel loop.  'worker' is below ronchi_context_threads() and no two items run under the same worker number at
- * once, so per-worker scratch needs no lock.  Writes its error into 'err'.
+ * One item of a parallel loop.  'worker' is below ronchi_context_threads() and no two items run under the same worker
+ * number at once, so per-worker scratch needs no lock.  Writes its error into 'err'.
  */
 typedef ronchi_status (*ronchi_item_fn)(void *user, size_t item, size_t worker, ronchi_error *err);
 
@@ -88,7 +89,8 @@ typedef ronchi_status (*ronchi_item_fn)(void *user, size_t item, size_t worker, 
  * When items fail the error of the lowest failing item is returned, and items after a failure may not run.
  * Called from inside an item, or while the workers serve another thread, it runs on the calling thread.
  */
-ronchi_status ronchi_parallel_for(ronchi_context *context, size_t n_items, ronchi_item_fn fn, void *user, ronchi_error *err);
+ronchi_status ronchi_parallel_for(ronchi_context *context, size_t n_items, ronchi_item_fn fn, void *user,
+                                  ronchi_error *err);
 
 /*
  * ronchi_report() calls the progress callback; RONCHI_ERR_CANCELLED when it asks to stop.  Only from the thread that

@@ -2,9 +2,9 @@
 /*
  * kernels.h - the context's table of kernels: the inner loops that have more than one version.
  *
- * Plain C fills every slot and is the reference; faster instruction sets overwrite theirs, in rising order, once, when the context
- * is created.  A slot's type says all that its versions must agree on: outputs are identical to the bit.  Whoever adds a
- * slot adds its C version, its entry in the variants harness (tests/variants) and nothing else.
+ * Plain C fills every slot and is the reference; faster instruction sets overwrite theirs, in rising order, once, when
+ * the context is created.  A slot's type says all that its versions must agree on: outputs are identical to the bit.
+ * Whoever adds a slot adds its C version, its entry in the variants harness (tests/variants) and nothing else.
  */
 #ifndef RONCHI_CORE_KERNELS_H
 #define RONCHI_CORE_KERNELS_H
@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 /*
- * Bit-transposes 'n' elements (a multiple of 8) of 'size' bytes (1, 2, 4 or 8).  Shuffled layout: plane b (bit b of every
- * element, little-endian) is n/8 bytes; bit j of byte i of a plane belongs to element 8 i + j.
- * unshuffle: planes -> elements; shuffle: elements -> planes.  'in' and 'out' do not overlap, any alignment.
+ * Bit-transposes 'n' elements (a multiple of 8) of 'size' bytes (1, 2, 4 or 8).  Shuffled layout: plane b (bit b of
+ * every element, little-endian) is n/8 bytes; bit j of byte i of a plane belongs to element 8 i + j. unshuffle: planes
+ * -> elements; shuffle: elements -> planes.  'in' and 'out' do not overlap, any alignment.
  */
 typedef void ronchi_bitshuffle_fn(const uint8_t *in, uint8_t *out, size_t n, size_t size);
 
@@ -26,16 +26,17 @@ struct ronchi_stream_tables;
 struct ronchi_stream_stats;
 
 /*
- * Transposes [rows][cols] to [cols][rows]: out[c][r] = in[r][c].  Pitches are signed bytes between rows; the values of a row are
- * adjacent.  'in' and 'out' do not overlap, any alignment.
- * transpose16: u16 -> u16; widen8: u8 -> u16; narrow16: u16 -> u8 (values fit: the caller knows).
+ * Transposes [rows][cols] to [cols][rows]: out[c][r] = in[r][c].  Pitches are signed bytes between rows; the values of
+ * a row are adjacent.  'in' and 'out' do not overlap, any alignment. transpose16: u16 -> u16; widen8: u8 -> u16;
+ * narrow16: u16 -> u8 (values fit: the caller knows).
  */
 typedef void ronchi_transpose_fn(const void *in, ptrdiff_t in_pitch, size_t rows, size_t cols, void *out,
                                  ptrdiff_t out_pitch);
 
 /*
- * Decodes the first 'stop' of the n values of each of 'n_streams' streams to out [n_streams][512] (values behind 'stop' are
- * unspecified).  Returns the index of the first faulty stream, or n_streams; the caller asks ronchi_stream_decode() what is wrong.
+ * Decodes the first 'stop' of the n values of each of 'n_streams' streams to out [n_streams][512] (values behind 'stop'
+ * are unspecified).  Returns the index of the first faulty stream, or n_streams; the caller asks ronchi_stream_decode()
+ * what is wrong.
  */
 typedef size_t ronchi_streams_decode_fn(const struct ronchi_stream_tables *tables, const struct ronchi_stream *streams,
                                         size_t n_streams, size_t n, size_t stop, uint16_t *out);
@@ -60,8 +61,8 @@ typedef struct ronchi_kernels {
 } ronchi_kernels;
 
 /*
- * ronchi_kernels_fill() fills the table for the given RONCHI_CPU_* bits.  Declared here and defined in src/codec/kernels.c, the
- * only place that knows all the kernels: core must not import what lies above it.
+ * ronchi_kernels_fill() fills the table for the given RONCHI_CPU_* bits.  Declared here and defined in
+ * src/codec/kernels.c, the only place that knows all the kernels: core must not import what lies above it.
  */
 void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu);
 

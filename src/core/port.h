@@ -37,8 +37,8 @@ void ronchi_input_close(ronchi_input *input);
 
 /*
  * A file that appears whole or not at all: written under a temporary name in the same folder, published by commit
- * (fsync, rename, fsync of the folder).  Without 'force' an existing destination is refused at open and again, atomically,
- * at commit.
+ * (fsync, rename, fsync of the folder).  Without 'force' an existing destination is refused at open and again,
+ * atomically, at commit.
  */
 typedef struct ronchi_output {
     int fd;
@@ -51,14 +51,15 @@ typedef struct ronchi_output {
 ronchi_status ronchi_output_open(const char *path, int force, ronchi_output *out, ronchi_error *err);
 ronchi_status ronchi_output_write(ronchi_output *output, const void *bytes, size_t size, ronchi_error *err);
 /* ronchi_output_write_at() writes at any offset, leaving the position of ronchi_output_write() alone. */
-ronchi_status ronchi_output_write_at(ronchi_output *output, uint64_t offset, const void *bytes, size_t size, ronchi_error *err);
+ronchi_status ronchi_output_write_at(ronchi_output *output, uint64_t offset, const void *bytes, size_t size,
+                                     ronchi_error *err);
 ronchi_status ronchi_output_commit(ronchi_output *output, ronchi_error *err);
 /* ronchi_output_abort() removes the temporary file; harmless after commit or a failed open. */
 void ronchi_output_abort(ronchi_output *output);
 
 /*
- * ronchi_publish() gives a finished temporary file (written by a library that needs its own handle) its name under the same
- * promises as commit.  ronchi_temporary_name() makes a fresh name in the folder of 'path'.
+ * ronchi_publish() gives a finished temporary file (written by a library that needs its own handle) its name under the
+ * same promises as commit.  ronchi_temporary_name() makes a fresh name in the folder of 'path'.
  */
 ronchi_status ronchi_temporary_name(const char *path, char *out, size_t size, ronchi_error *err);
 ronchi_status ronchi_publish(const char *temporary, const char *path, int force, ronchi_error *err);

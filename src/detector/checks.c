@@ -2,12 +2,12 @@
 /* checks.c - named checks shared by the operations. */
 #include "detector/checks.h"
 
-ronchi_status ronchi_check_view(const ronchi_view *view, const char *what, size_t n, size_t rows, size_t cols, int dtype,
-                                ronchi_error *err)
+ronchi_status ronchi_check_view(const ronchi_view *view, const char *what, size_t n, size_t rows, size_t cols,
+                                int dtype, ronchi_error *err)
 {
     if (!ronchi_view_is(view, 1, n, rows, cols))
-        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "%s must be a host array of %zu x %zu x %zu", what, n,
-                           rows, cols);
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "%s must be a host array of %zu x %zu x %zu",
+                           what, n, rows, cols);
     if (dtype && (int)view->dtype != dtype)
         return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "%s must be %s, not %s", what,
                            ronchi_dtype_name((ronchi_dtype)dtype), ronchi_dtype_name(view->dtype));

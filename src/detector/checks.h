@@ -5,9 +5,10 @@
 
 #include "resident/acquisition.h"
 
-/* RONCHI_ERR_SHAPE unless 'view' is [1][n][rows][cols] on the host of dtype 'dtype' (0: any); 'what' names it in the message. */
-ronchi_status ronchi_check_view(const ronchi_view *view, const char *what, size_t n, size_t rows, size_t cols, int dtype,
-                                ronchi_error *err);
+/* RONCHI_ERR_SHAPE unless 'view' is [1][n][rows][cols] on the host of dtype 'dtype' (0: any); 'what' names it in the
+ * message. */
+ronchi_status ronchi_check_view(const ronchi_view *view, const char *what, size_t n, size_t rows, size_t cols,
+                                int dtype, ronchi_error *err);
 
 /* RONCHI_ERR_UNSUPPORTED for float32 data: exact sums exist for counts only. */
 ronchi_status ronchi_check_counts(const ronchi_acquisition *acquisition, const char *what, ronchi_error *err);

@@ -16,7 +16,8 @@ static double *at(const ronchi_view *view, size_t cols, size_t i)
 }
 
 /* Fills what is known; returns the number of patterns with counts, and the mean position of those in 'mean'. */
-static size_t fill_known(const ronchi_store *store, const void *sums, const ronchi_view *out[2], uint8_t *known, double mean[2])
+static size_t fill_known(const ronchi_store *store, const void *sums, const ronchi_view *out[2], uint8_t *known,
+                         double mean[2])
 {
     bool floats = store->dtype == RONCHI_F32;
     size_t n = store->n_positions, cols = store->shape.scan_cols, n_known = 0;
@@ -39,11 +40,12 @@ static size_t fill_known(const ronchi_store *store, const void *sums, const ronc
     return n_known;
 }
 
-static ronchi_status check_outputs(const ronchi_acquisition *acquisition, const ronchi_view *row, const ronchi_view *col,
-                                   const ronchi_view *valid, ronchi_error *err)
+static ronchi_status check_outputs(const ronchi_acquisition *acquisition, const ronchi_view *row,
+                                   const ronchi_view *col, const ronchi_view *valid, ronchi_error *err)
 {
     const ronchi_shape *shape = &acquisition->store->shape;
-    ronchi_status status = ronchi_check_view(row, "the row positions", 1, shape->scan_rows, shape->scan_cols, RONCHI_F64, err);
+    ronchi_status status =
+        ronchi_check_view(row, "the row positions", 1, shape->scan_rows, shape->scan_cols, RONCHI_F64, err);
     if (status == RONCHI_OK)
         status = ronchi_check_view(col, "the column positions", 1, shape->scan_rows, shape->scan_cols, RONCHI_F64, err);
     if (status == RONCHI_OK && valid)
@@ -51,8 +53,9 @@ static ronchi_status check_outputs(const ronchi_acquisition *acquisition, const 
     return status;
 }
 
-ronchi_status ronchi_detector_com(const ronchi_acquisition *acquisition, const ronchi_view *mask, const ronchi_view *row,
-                                  const ronchi_view *col, const ronchi_view *valid, ronchi_error *err)
+ronchi_status ronchi_detector_com(const ronchi_acquisition *acquisition, const ronchi_view *mask,
+                                  const ronchi_view *row, const ronchi_view *col, const ronchi_view *valid,
+                                  ronchi_error *err)
 {
     ronchi_status status = ronchi_acquisition_usable(acquisition, err);
     if (status == RONCHI_OK)

@@ -18,7 +18,8 @@ static void fill_planes(const ronchi_shape *shape, uint32_t *weights)
     }
 }
 
-/* The largest unflagged count that is there: one more reduction, asked for only when the dtype's maximum is too pessimistic. */
+/* The largest unflagged count that is there: one more reduction, asked for only when the dtype's maximum is too
+ * pessimistic. */
 static ronchi_status true_maximum(const ronchi_acquisition *acquisition, uint64_t *most, ronchi_error *err)
 {
     const ronchi_store *store = acquisition->store;
@@ -56,10 +57,12 @@ static ronchi_status check_fit(const ronchi_acquisition *acquisition, const uint
     if (status != RONCHI_OK || !most || heaviest <= UINT64_MAX / most)
         return status;
     return ronchi_fail(err, RONCHI_ERR_RANGE, acquisition->info.source_name, RONCHI_NO_OFFSET,
-                       "moments of counts up to %llu on this detector may exceed 64 bits: give a mask", (unsigned long long)most);
+                       "moments of counts up to %llu on this detector may exceed 64 bits: give a mask",
+                       (unsigned long long)most);
 }
 
-static ronchi_status take_mask(const ronchi_acquisition *acquisition, const ronchi_view *mask, uint32_t *weights, ronchi_error *err)
+static ronchi_status take_mask(const ronchi_acquisition *acquisition, const ronchi_view *mask, uint32_t *weights,
+                               ronchi_error *err)
 {
     const ronchi_shape *shape = &acquisition->store->shape;
     if (shape->det_rows > UINT32_MAX || shape->det_cols > UINT32_MAX)
@@ -73,7 +76,8 @@ static ronchi_status take_mask(const ronchi_acquisition *acquisition, const ronc
     return status == RONCHI_OK ? ronchi_check_weights(mask, 0, weights, err) : status;
 }
 
-ronchi_status ronchi_moments(const ronchi_acquisition *acquisition, const ronchi_view *mask, void *sums, ronchi_error *err)
+ronchi_status ronchi_moments(const ronchi_acquisition *acquisition, const ronchi_view *mask, void *sums,
+                             ronchi_error *err)
 {
     const ronchi_store *store = acquisition->store;
     bool floats = store->dtype == RONCHI_F32;
@@ -101,8 +105,9 @@ ronchi_status ronchi_moments(const ronchi_acquisition *acquisition, const ronchi
     return status;
 }
 
-ronchi_status ronchi_detector_moments(const ronchi_acquisition *acquisition, const ronchi_view *mask, const ronchi_view *total,
-                                      const ronchi_view *row, const ronchi_view *col, ronchi_error *err)
+ronchi_status ronchi_detector_moments(const ronchi_acquisition *acquisition, const ronchi_view *mask,
+                                      const ronchi_view *total, const ronchi_view *row, const ronchi_view *col,
+                                      ronchi_error *err)
 {
     ronchi_status status = ronchi_acquisition_usable(acquisition, err);
     if (status == RONCHI_OK)
@@ -113,7 +118,8 @@ ronchi_status ronchi_detector_moments(const ronchi_acquisition *acquisition, con
     const ronchi_view *outs[3] = {total, row, col};
     static const char *const names[3] = {"the total", "the row moment", "the column moment"};
     for (int k = 0; k < 3 && status == RONCHI_OK; k++)
-        status = ronchi_check_view(outs[k], names[k], 1, store->shape.scan_rows, store->shape.scan_cols, RONCHI_U64, err);
+        status =
+            ronchi_check_view(outs[k], names[k], 1, store->shape.scan_rows, store->shape.scan_cols, RONCHI_U64, err);
     if (status != RONCHI_OK)
         return status;
     uint64_t *sums = ronchi_calloc(store->context, 3 * store->n_positions, sizeof *sums);

@@ -9,6 +9,7 @@
  * ronchi_moments() fills total, row, col [n_positions], of u64 for counts and of f64 for float data.  'mask' as
  * ronchi_detector_moments().  RONCHI_ERR_RANGE when a moment could exceed 64 bits.
  */
-ronchi_status ronchi_moments(const ronchi_acquisition *acquisition, const ronchi_view *mask, void *sums, ronchi_error *err);
+ronchi_status ronchi_moments(const ronchi_acquisition *acquisition, const ronchi_view *mask, void *sums,
+                             ronchi_error *err);
 
 #endif

@@ -12,14 +12,15 @@ static ronchi_status check_dtype(const ronchi_acquisition *acquisition, ronchi_d
     ronchi_dtype want = what == RONCHI_REDUCE_MEAN ? RONCHI_F64 : floats ? RONCHI_F64 : RONCHI_U64;
     if (dtype == want || (what == RONCHI_REDUCE_MAX && dtype == acquisition->store->dtype))
         return RONCHI_OK;
-    return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "this pattern is %s, not %s", ronchi_dtype_name(want),
-                       ronchi_dtype_name(dtype));
+    return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "this pattern is %s, not %s",
+                       ronchi_dtype_name(want), ronchi_dtype_name(dtype));
 }
 
 static ronchi_status check_region(const ronchi_acquisition *acquisition, const ronchi_region *region, ronchi_error *err)
 {
     const ronchi_shape *shape = &acquisition->store->shape;
-    if (!ronchi_region_inside(region, shape) || region->det_rows != shape->det_rows || region->det_cols != shape->det_cols)
+    if (!ronchi_region_inside(region, shape) || region->det_rows != shape->det_rows ||
+        region->det_cols != shape->det_cols)
         return ronchi_fail(err, RONCHI_ERR_SHAPE, acquisition->info.source_name, RONCHI_NO_OFFSET,
                            "the region must lie in the scan of %zu rows x %zu columns and hold the whole detector",
                            shape->scan_rows, shape->scan_cols);
@@ -32,7 +33,8 @@ static void take_selection(const ronchi_view *select, const ronchi_region *regio
     *n_selected = 0;
     for (size_t i = 0; i < region->scan_rows; i++)
         for (size_t j = 0; j < region->scan_cols; j++) {
-            uint8_t taken = !select || *(const uint8_t *)ronchi_view_at(select, 0, 0, region->scan_row + i, region->scan_col + j);
+            uint8_t taken =
+                !select || *(const uint8_t *)ronchi_view_at(select, 0, 0, region->scan_row + i, region->scan_col + j);
             out[i * region->scan_cols + j] = taken != 0;
             *n_selected += taken != 0;
         }
@@ -46,7 +48,8 @@ typedef struct results {
     float *max_f32;
 } results;
 
-static void put_result(const results *r, ronchi_detector_reduce what, uint64_t n, const ronchi_view *out, void *to, size_t p)
+static void put_result(const results *r, ronchi_detector_reduce what, uint64_t n, const ronchi_view *out, void *to,
+                       size_t p)
 {
     if (what == RONCHI_REDUCE_MEAN)
         *(double *)to = r->sums_f64 ? r->sums_f64[p] / (double)n : ronchi_quotient(r->sums[p], n);
@@ -68,8 +71,8 @@ static void put_result(const results *r, ronchi_detector_reduce what, uint64_t n
         *(uint8_t *)to = (uint8_t)r->max[p];
 }
 
-static ronchi_status reduce(const ronchi_acquisition *acquisition, ronchi_detector_reduce what, const ronchi_region *region,
-                            const uint8_t *select, results *r, ronchi_error *err)
+static ronchi_status reduce(const ronchi_acquisition *acquisition, ronchi_detector_reduce what,
+                            const ronchi_region *region, const uint8_t *select, results *r, ronchi_error *err)
 {
     ronchi_context *context = acquisition->context;
     size_t n = acquisition->store->n_pixels;
@@ -99,8 +102,9 @@ static ronchi_status reduce(const ronchi_acquisition *acquisition, ronchi_detect
     return ronchi_acquisition_reduce(acquisition, &reduction, err);
 }
 
-static ronchi_status run(const ronchi_acquisition *acquisition, ronchi_detector_reduce what, const ronchi_region *region,
-                         const ronchi_view *select, const ronchi_view *out, uint8_t *taken, ronchi_error *err)
+static ronchi_status run(const ronchi_acquisition *acquisition, ronchi_detector_reduce what,
+                         const ronchi_region *region, const ronchi_view *select, const ronchi_view *out, uint8_t *taken,
+                         ronchi_error *err)
 {
     uint64_t n_selected;
     results r = {NULL, NULL, NULL, NULL};

@@ -39,8 +39,8 @@ static void put_sums(const ronchi_view *out, const void *sums, bool floats)
                 put_sum(ronchi_view_at(out, 0, k, r, c), out->dtype, sums, floats, i);
 }
 
-ronchi_status ronchi_detector_sums(const ronchi_acquisition *acquisition, const ronchi_view *masks, const ronchi_view *out,
-                                   ronchi_error *err)
+ronchi_status ronchi_detector_sums(const ronchi_acquisition *acquisition, const ronchi_view *masks,
+                                   const ronchi_view *out, ronchi_error *err)
 {
     ronchi_status status = ronchi_acquisition_usable(acquisition, err);
     if (status != RONCHI_OK)
@@ -58,8 +58,8 @@ ronchi_status ronchi_detector_sums(const ronchi_acquisition *acquisition, const 
     if (out->dtype == RONCHI_U64)
         status = ronchi_check_counts(acquisition, "a sum", err);
     else if (out->dtype != RONCHI_F64 && out->dtype != RONCHI_F32)
-        status = ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "sums are uint64, float64 or float32, not %s",
-                             ronchi_dtype_name(out->dtype));
+        status = ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET,
+                             "sums are uint64, float64 or float32, not %s", ronchi_dtype_name(out->dtype));
     if (status != RONCHI_OK)
         return status;
     uint32_t *weights = ronchi_calloc(context, n * store->n_pixels, sizeof *weights);

@@ -2,8 +2,8 @@
 /*
  * format.h - the seam for original files: one struct of functions per format, listed in registry.c.
  *
- * Reading is cut in two so that it can overlap: stage() brings the stored (compressed) bytes of consecutive frames into memory,
- * by one thread at a time; decode() turns one staged frame into counts, by any number of threads.
+ * Reading is cut in two so that it can overlap: stage() brings the stored (compressed) bytes of consecutive frames into
+ * memory, by one thread at a time; decode() turns one staged frame into counts, by any number of threads.
  */
 #ifndef RONCHI_FORMATS_FORMAT_H
 #define RONCHI_FORMATS_FORMAT_H
@@ -16,22 +16,23 @@
 typedef struct ronchi_format ronchi_format;
 
 /*
- * An open source.  Formats put their own state behind 'state'.  Frames are numbered as stored, all files together, from 0.
+ * An open source.  Formats put their own state behind 'state'.  Frames are numbered as stored, all files together, from
+ * 0.
  */
 typedef struct ronchi_source {
     const ronchi_format *format;
     ronchi_context *context;
     void *state;
     char path[4096];
-    ronchi_shape shape;        /* scan as chosen, detector as stored */
-    ronchi_dtype dtype;        /* as stored, host byte order after decode(): u8, u16, u32 or f32 */
+    ronchi_shape shape; /* scan as chosen, detector as stored */
+    ronchi_dtype dtype; /* as stored, host byte order after decode(): u8, u16, u32 or f32 */
     uint64_t frames_stored;
-    uint64_t skip;             /* frame of scan position (r, c): skip + r (cols + flyback) + (start ? flyback : 0) + c */
+    uint64_t skip; /* frame of scan position (r, c): skip + r (cols + flyback) + (start ? flyback : 0) + c */
     uint64_t flyback;
     int32_t flyback_at;
-    uint32_t *pixel_mask;      /* [det_row][det_col] raw flag bits, NULL: none; owned */
-    json_t *metadata;          /* everything retained: flat HDF5 paths as keys; owned */
-    json_t *scientific;        /* quantem.scientific-metadata/2 without processing; owned */
+    uint32_t *pixel_mask; /* [det_row][det_col] raw flag bits, NULL: none; owned */
+    json_t *metadata;     /* everything retained: flat HDF5 paths as keys; owned */
+    json_t *scientific;   /* quantem.scientific-metadata/2 without processing; owned */
     ronchi_calibration calibration;
 } ronchi_source;
 
@@ -44,7 +45,8 @@ typedef struct ronchi_staged {
 
 struct ronchi_format {
     const char *name;
-    /* probe() says whether the file is one of its own, from its path and first bytes alone (n may be less than asked). */
+    /* probe() says whether the file is one of its own, from its path and first bytes alone (n may be less than asked).
+     */
     bool (*probe)(const char *path, const uint8_t *head, size_t n);
     /* inspect() as ronchi_inspect(): fills an already zeroed *out; errors only when the file cannot be looked at. */
     ronchi_status (*inspect)(ronchi_context *context, const char *path, const ronchi_source_options *options,
@@ -52,7 +54,8 @@ struct ronchi_format {
     /* open() makes a source that is ready to stage; refuses (with inspect's reason and action) what is not ready. */
     ronchi_status (*open)(ronchi_context *context, const char *path, const ronchi_source_options *options,
                           ronchi_source **out, ronchi_error *err);
-    ronchi_status (*stage)(ronchi_source *source, uint64_t first, uint64_t count, ronchi_staged *out, ronchi_error *err);
+    ronchi_status (*stage)(ronchi_source *source, uint64_t first, uint64_t count, ronchi_staged *out,
+                           ronchi_error *err);
     /* decode() writes one whole frame, [det_row][det_col] of source->dtype, contiguous, to dst; thread-safe. */
     ronchi_status (*decode)(const ronchi_source *source, const ronchi_staged *staged, uint64_t frame, void *dst,
                             ronchi_error *err);

@@ -3,8 +3,8 @@
  * h5.h - libhdf5 behind a small checked surface.
  *
  * The serial libhdf5 serves one thread: everything here but enter and leave is called between ronchi_hdf5_enter() and
- * ronchi_hdf5_leave(), which hold one lock for the process (libhdf5's own state is one for the process) and keep libhdf5
- * from printing.  Data filters of the detectors are decoded here, so no plugin is ever needed.
+ * ronchi_hdf5_leave(), which hold one lock for the process (libhdf5's own state is one for the process) and keep
+ * libhdf5 from printing.  Data filters of the detectors are decoded here, so no plugin is ever needed.
  */
 #ifndef RONCHI_FORMATS_H5_H
 #define RONCHI_FORMATS_H5_H

@@ -2,8 +2,8 @@
 /*
  * hdf5_guard.h - the way into libhdf5: one thread at a time, and nothing printed.
  *
- * libhdf5 is neither thread-safe as distributions build it nor silent: it prints its error stack.  Every stretch of HDF5 calls
- * stands between enter and leave.  Keep stretches short: no decoding, no waiting inside.
+ * libhdf5 is neither thread-safe as distributions build it nor silent: it prints its error stack.  Every stretch of
+ * HDF5 calls stands between enter and leave.  Keep stretches short: no decoding, no waiting inside.
  */
 #ifndef RONCHI_FORMATS_HDF5_GUARD_H
 #define RONCHI_FORMATS_HDF5_GUARD_H

@@ -14,7 +14,8 @@ size_t ronchi_npy_header(char out[RONCHI_NPY_HEADER_MAX], ronchi_dtype dtype, in
         n += snprintf(sizes + n, sizeof sizes - (size_t)n, "%zu%s", shape[axis], axis < 3 || axes == 1 ? ", " : "");
     char *text = out + 10;
     size_t room = RONCHI_NPY_HEADER_MAX - 10;
-    size_t length = (size_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr[dtype], sizes);
+    size_t length =
+        (size_t)snprintf(text, room, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr[dtype], sizes);
     size_t total = (10 + length + 1 + 63) / 64 * 64;
     memset(text + length, ' ', total - 10 - length);
     out[total - 1] = '\n';

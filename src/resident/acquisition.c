@@ -36,7 +36,8 @@ ronchi_status ronchi_acquisition_new(ronchi_store *store, ronchi_acquisition **o
     info->scan_bin = info->det_bin = 1;
     info->crop = ronchi_region_all(&store->shape);
     info->max_count = store->max_count;
-    ronchi_status status = ronchi_flagged_list(store->valid, store->n_pixels, &acquisition->flagged, &acquisition->n_flagged, err);
+    ronchi_status status =
+        ronchi_flagged_list(store->valid, store->n_pixels, &acquisition->flagged, &acquisition->n_flagged, err);
     if (status != RONCHI_OK) {
         ronchi_acquisition_destroy(acquisition);
         return status;
@@ -96,7 +97,8 @@ ronchi_status ronchi_acquisition_metadata(const ronchi_acquisition *acquisition,
     ronchi_status status = ronchi_acquisition_usable(acquisition, NULL);
     if (status != RONCHI_OK)
         return status;
-    json_t *both = json_pack("{s:O, s:O}", "metadata", acquisition->metadata, "scientific_metadata", acquisition->scientific);
+    json_t *both =
+        json_pack("{s:O, s:O}", "metadata", acquisition->metadata, "scientific_metadata", acquisition->scientific);
     *json = both ? json_dumps(both, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
     json_decref(both);
     return *json ? RONCHI_OK : RONCHI_ERR_MEMORY;

@@ -31,7 +31,8 @@ static ronchi_status compare_frame(void *user, size_t j, size_t worker, ronchi_e
     uint64_t position = ronchi_block_position(&c->block, &c->acquisition->store->shape, j);
     uint8_t *want = c->scratch + worker * c->frame_bytes;
     const uint8_t *have = c->held + j * c->frame_bytes;
-    ronchi_status status = c->source->format->decode(c->source, &c->staged, ronchi_source_frame(c->source, position), want, err);
+    ronchi_status status =
+        c->source->format->decode(c->source, &c->staged, ronchi_source_frame(c->source, position), want, err);
     if (status != RONCHI_OK || memcmp(want, have, c->frame_bytes) == 0)
         return status;
     size_t size = ronchi_dtype_size(c->source->dtype), n_pixels = c->acquisition->store->n_pixels;
@@ -51,7 +52,8 @@ static ronchi_status compare_blocks(compare *c, void *held, ronchi_error *err)
     for (size_t i = 0; i < store->profile->n_blocks(store) && status == RONCHI_OK; i++) {
         c->block = store->profile->block(store, i);
         uint64_t last = ronchi_block_position(&c->block, &store->shape, ronchi_block_positions(&c->block) - 1);
-        uint64_t first_frame = ronchi_source_frame(c->source, c->block.first), last_frame = ronchi_source_frame(c->source, last);
+        uint64_t first_frame = ronchi_source_frame(c->source, c->block.first),
+                 last_frame = ronchi_source_frame(c->source, last);
         memset(&c->staged, 0, sizeof c->staged);
         status = c->source->format->stage(c->source, first_frame, last_frame - first_frame + 1, &c->staged, err);
         if (status != RONCHI_OK)
@@ -67,13 +69,17 @@ static ronchi_status compare_blocks(compare *c, void *held, ronchi_error *err)
     return status;
 }
 
-static ronchi_status check_alike(const ronchi_acquisition *acquisition, const ronchi_source *source, const char *path, ronchi_error *err)
+static ronchi_status check_alike(const ronchi_acquisition *acquisition, const ronchi_source *source, const char *path,
+                                 ronchi_error *err)
 {
     const ronchi_shape *a = &acquisition->store->shape, *b = &source->shape;
-    if (a->scan_rows != b->scan_rows || a->scan_cols != b->scan_cols || a->det_rows != b->det_rows || a->det_cols != b->det_cols)
+    if (a->scan_rows != b->scan_rows || a->scan_cols != b->scan_cols || a->det_rows != b->det_rows ||
+        a->det_cols != b->det_cols)
         return ronchi_fail(err, RONCHI_ERR_SHAPE, path, RONCHI_NO_OFFSET,
-                           "has shape %zu x %zu x %zu x %zu, the copy %zu x %zu x %zu x %zu: not the source of this copy, or give --scan-shape",
-                           b->scan_rows, b->scan_cols, b->det_rows, b->det_cols, a->scan_rows, a->scan_cols, a->det_rows, a->det_cols);
+                           "has shape %zu x %zu x %zu x %zu, the copy %zu x %zu x %zu x %zu: not the source of this "
+                           "copy, or give --scan-shape",
+                           b->scan_rows, b->scan_cols, b->det_rows, b->det_cols, a->scan_rows, a->scan_cols,
+                           a->det_rows, a->det_cols);
     if (acquisition->info.source_dtype != source->dtype)
         return ronchi_fail(err, RONCHI_ERR_SHAPE, path, RONCHI_NO_OFFSET, "holds %s, the copy was made from %s",
                            ronchi_dtype_name(source->dtype), ronchi_dtype_name(acquisition->info.source_dtype));
@@ -116,8 +122,9 @@ ronchi_status ronchi_acquisition_compare(const ronchi_acquisition *acquisition, 
         held = ronchi_acquisition_block_buffer(acquisition, c.source->dtype, err);
         c.scratch = ronchi_calloc(context, ronchi_context_threads(context), c.frame_bytes);
         c.held = held;
-        status = held && c.scratch ? compare_blocks(&c, held, err)
-                                   : ronchi_fail(err, RONCHI_ERR_MEMORY, path, RONCHI_NO_OFFSET, "no memory to compare");
+        status = held && c.scratch
+                     ? compare_blocks(&c, held, err)
+                     : ronchi_fail(err, RONCHI_ERR_MEMORY, path, RONCHI_NO_OFFSET, "no memory to compare");
     }
     *different = atomic_load(&c.different);
     if (status == RONCHI_OK && *different)

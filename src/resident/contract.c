@@ -13,21 +13,22 @@ static json_t *pack_shape(const ronchi_shape *s)
 
 static json_t *pack_crop(const ronchi_region *g)
 {
-    return json_pack("[I, I, I, I, I, I, I, I]", (json_int_t)g->scan_row, (json_int_t)g->scan_rows, (json_int_t)g->scan_col,
-                     (json_int_t)g->scan_cols, (json_int_t)g->det_row, (json_int_t)g->det_rows, (json_int_t)g->det_col,
-                     (json_int_t)g->det_cols);
+    return json_pack("[I, I, I, I, I, I, I, I]", (json_int_t)g->scan_row, (json_int_t)g->scan_rows,
+                     (json_int_t)g->scan_col, (json_int_t)g->scan_cols, (json_int_t)g->det_row, (json_int_t)g->det_rows,
+                     (json_int_t)g->det_col, (json_int_t)g->det_cols);
 }
 
 ronchi_status ronchi_contract_store(const ronchi_acquisition *acquisition, json_t *scientific, ronchi_error *err)
 {
     const ronchi_acquisition_info *info = &acquisition->info;
-    json_t *contract = json_pack(
-        "{s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:b, s:s, s:s, s:s}", "generator", "ronchi " RONCHI_VERSION_STRING, "source_dtype",
-        ronchi_dtype_name(info->source_dtype), "source_shape", pack_shape(&info->source_shape), "crop", pack_crop(&info->crop),
-        "scan_bin", (json_int_t)info->scan_bin, "det_bin", (json_int_t)info->det_bin, "max_count", (json_int_t)info->max_count,
-        "lossless", info->lossless, "lossless_by", info->lossless_by, "mask_policy", info->mask_policy, "source_name",
-        info->source_name);
-    ronchi_status status = contract ? ronchi_scientific_extension_set(scientific, "contract", contract) : RONCHI_ERR_MEMORY;
+    json_t *contract = json_pack("{s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:b, s:s, s:s, s:s}", "generator",
+                                 "ronchi " RONCHI_VERSION_STRING, "source_dtype", ronchi_dtype_name(info->source_dtype),
+                                 "source_shape", pack_shape(&info->source_shape), "crop", pack_crop(&info->crop),
+                                 "scan_bin", (json_int_t)info->scan_bin, "det_bin", (json_int_t)info->det_bin,
+                                 "max_count", (json_int_t)info->max_count, "lossless", info->lossless, "lossless_by",
+                                 info->lossless_by, "mask_policy", info->mask_policy, "source_name", info->source_name);
+    ronchi_status status =
+        contract ? ronchi_scientific_extension_set(scientific, "contract", contract) : RONCHI_ERR_MEMORY;
     if (status == RONCHI_OK && acquisition->n_raw) {
         json_t *table = NULL;
         status = ronchi_raw_encode(acquisition->n_raw, acquisition->raw, &table, err);
@@ -35,7 +36,8 @@ ronchi_status ronchi_contract_store(const ronchi_acquisition *acquisition, json_
             return status;
         status = ronchi_scientific_extension_set(scientific, "flagged_raw", table);
     }
-    return status == RONCHI_OK ? status : ronchi_fail(err, status, NULL, RONCHI_NO_OFFSET, "the contract cannot be written");
+    return status == RONCHI_OK ? status
+                               : ronchi_fail(err, status, NULL, RONCHI_NO_OFFSET, "the contract cannot be written");
 }
 
 /* ------------------------------------------------------------------------------------------------------ and back */
@@ -43,7 +45,8 @@ ronchi_status ronchi_contract_store(const ronchi_acquisition *acquisition, json_
 static ronchi_status damaged(const char *what, ronchi_error *err)
 {
     return ronchi_fail(err, RONCHI_ERR_DATA, NULL, RONCHI_NO_OFFSET,
-                       "scientific_metadata.extensions.ronchi.contract.%s is damaged: convert the original again", what);
+                       "scientific_metadata.extensions.ronchi.contract.%s is damaged: convert the original again",
+                       what);
 }
 
 static bool take_sizes(const json_t *array, size_t n, size_t *out)
@@ -136,8 +139,10 @@ static void derive(ronchi_acquisition *acquisition)
         if (!json_is_true(json_object_get(step, "changes_measurements")) && !zeroed)
             continue;
         info->lossless = 0;
-        snprintf(info->lossless_by, sizeof info->lossless_by, "the file records %.64s", operation ? operation : "a change of counts");
-        snprintf(info->mask_policy, sizeof info->mask_policy, "%s", zeroed ? "flagged-markers-stored-as-zero" : "flagged-pixels-corrected");
+        snprintf(info->lossless_by, sizeof info->lossless_by, "the file records %.64s",
+                 operation ? operation : "a change of counts");
+        snprintf(info->mask_policy, sizeof info->mask_policy, "%s",
+                 zeroed ? "flagged-markers-stored-as-zero" : "flagged-pixels-corrected");
     }
 }
 
@@ -152,7 +157,8 @@ ronchi_status ronchi_contract_restore(ronchi_acquisition *acquisition, ronchi_er
     else
         derive(acquisition);
     if (status == RONCHI_OK && table)
-        status = ronchi_raw_decode(table, store->n_positions, store->n_pixels, &acquisition->n_raw, &acquisition->raw, err);
+        status =
+            ronchi_raw_decode(table, store->n_positions, store->n_pixels, &acquisition->n_raw, &acquisition->raw, err);
     for (size_t k = 0; status == RONCHI_OK && k < acquisition->n_raw; k++)
         if (store->valid[acquisition->raw[k].pixel])
             status = ronchi_fail(err, RONCHI_ERR_DATA, NULL, RONCHI_NO_OFFSET,

@@ -20,28 +20,30 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /*
- * Blocks come in the store's order, which need not be the file's: each run of positions within one scan row is written where it
- * belongs.
+ * Blocks come in the store's order, which need not be the file's: each run of positions within one scan row is written
+ * where it belongs.
  */
-static ronchi_status write_block(ronchi_output *output, uint64_t start, const ronchi_store *store, const ronchi_block *block,
-                                 const uint8_t *frames, size_t frame_bytes, ronchi_error *err)
+static ronchi_status write_block(ronchi_output *output, uint64_t start, const ronchi_store *store,
+                                 const ronchi_block *block, const uint8_t *frames, size_t frame_bytes,
+                                 ronchi_error *err)
 {
     ronchi_status status = RONCHI_OK;
     for (size_t row = 0; row < block->rows && status == RONCHI_OK; row++) {
         uint64_t position = ronchi_block_position(block, &store->shape, row * block->cols);
-        status = ronchi_output_write_at(output, start + position * frame_bytes, frames + row * block->cols * frame_bytes,
-                                        block->cols * frame_bytes, err);
+        status = ronchi_output_write_at(output, start + position * frame_bytes,
+                                        frames + row * block->cols * frame_bytes, block->cols * frame_bytes, err);
     }
     return status;
 }
 
-static ronchi_status export_npy(const ronchi_acquisition *acquisition, const char *path, const ronchi_export_options *options,
-                                ronchi_error *err)
+static ronchi_status export_npy(const ronchi_acquisition *acquisition, const char *path,
+                                const ronchi_export_options *options, ronchi_error *err)
 {
     const ronchi_store *store = acquisition->store;
     ronchi_dtype dtype = acquisition->info.source_dtype;
     size_t frame_bytes = store->n_pixels * ronchi_dtype_size(dtype);
-    const size_t shape[4] = {store->shape.scan_rows, store->shape.scan_cols, store->shape.det_rows, store->shape.det_cols};
+    const size_t shape[4] = {store->shape.scan_rows, store->shape.scan_cols, store->shape.det_rows,
+                             store->shape.det_cols};
     ronchi_output output;
     char header[RONCHI_NPY_HEADER_MAX];
     size_t start = ronchi_npy_header(header, dtype, 4, shape);
@@ -109,7 +111,9 @@ static ronchi_status write_frames(const ronchi_acquisition *acquisition, ronchi_
     size_t n_blocks = flat ? store->profile->n_blocks(store) : store->shape.scan_rows;
     void *frames = flat ? ronchi_acquisition_block_buffer(acquisition, dtype, err)
                         : ronchi_calloc(store->context, store->shape.scan_cols, frame_bytes);
-    ronchi_status status = frames ? RONCHI_OK : ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for decoded frames");
+    ronchi_status status =
+        frames ? RONCHI_OK
+               : ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for decoded frames");
     ronchi_progress progress = {"export", 0, store->n_positions, "frames", frame_bytes};
     for (size_t i = 0; status == RONCHI_OK && i < n_blocks; i++) {
         ronchi_block block = export_block(store, i, flat);
@@ -124,8 +128,8 @@ static ronchi_status write_frames(const ronchi_acquisition *acquisition, ronchi_
     return status;
 }
 
-static ronchi_status export_master(const ronchi_acquisition *acquisition, const char *path, const ronchi_export_options *options,
-                                   ronchi_error *err)
+static ronchi_status export_master(const ronchi_acquisition *acquisition, const char *path,
+                                   const ronchi_export_options *options, ronchi_error *err)
 {
     const ronchi_calibration *c = &acquisition->info.calibration;
     bool square = c->scan_step_row.known && c->scan_step_col.known && c->scan_step_row.value == c->scan_step_col.value;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-ronchi_status ronchi_flagged_list(const uint8_t *valid, size_t n_pixels, size_t **out, size_t *n_flagged, ronchi_error *err)
+ronchi_status ronchi_flagged_list(const uint8_t *valid, size_t n_pixels, size_t **out, size_t *n_flagged,
+                                  ronchi_error *err)
 {
     size_t n = 0;
     *out = NULL;
@@ -45,8 +46,8 @@ static void put(void *frame, ronchi_dtype dtype, size_t p, uint32_t v)
         ((uint32_t *)frame)[p] = v;
 }
 
-static uint32_t median_of_neighbours(const ronchi_shape *shape, ronchi_dtype dtype, const uint8_t *valid, const void *frame,
-                                     size_t pixel)
+static uint32_t median_of_neighbours(const ronchi_shape *shape, ronchi_dtype dtype, const uint8_t *valid,
+                                     const void *frame, size_t pixel)
 {
     uint32_t found[8];
     size_t n = 0, row = pixel / shape->det_cols, col = pixel % shape->det_cols;
@@ -97,11 +98,13 @@ ronchi_status ronchi_raw_collector_init(ronchi_raw_collector *collector, ronchi_
     collector->limit_bytes = limit_bytes;
     collector->columns = ronchi_calloc(context, n_flagged ? n_flagged : 1, sizeof *collector->columns);
     if (!collector->columns)
-        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for %zu flagged pixels", n_flagged);
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for %zu flagged pixels",
+                           n_flagged);
     return RONCHI_OK;
 }
 
-/* The first value that differs: from here on every position has its own.  Positions not met yet are overwritten later. */
+/* The first value that differs: from here on every position has its own.  Positions not met yet are overwritten later.
+ */
 static ronchi_status start_values(ronchi_raw_collector *collector, struct raw_column *column)
 {
     uint64_t bytes = (uint64_t)collector->n_positions * sizeof *column->values;
@@ -179,7 +182,8 @@ ronchi_status ronchi_raw_finish(ronchi_raw_collector *collector, const size_t *f
         }
     if (status != RONCHI_OK) {
         ronchi_raw_free(made, raw);
-        return ronchi_fail(err, status, NULL, RONCHI_NO_OFFSET, "no memory for the raw values of %zu flagged pixels", n);
+        return ronchi_fail(err, status, NULL, RONCHI_NO_OFFSET, "no memory for the raw values of %zu flagged pixels",
+                           n);
     }
     *out = raw;
     *n_raw = n;

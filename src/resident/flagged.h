@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flagged.h - flagged pixels on their way in: correction by zero or median, and the table of raw values that a narrower store
- * cannot hold.
+ * flagged.h - flagged pixels on their way in: correction by zero or median, and the table of raw values that a narrower
+ * store cannot hold.
  */
 #ifndef RONCHI_RESIDENT_FLAGGED_H
 #define RONCHI_RESIDENT_FLAGGED_H
@@ -9,19 +9,20 @@
 #include "resident/acquisition.h"
 
 /* ronchi_flagged_list() lists the zero entries of valid [n_pixels], ascending; *out from malloc (NULL when none). */
-ronchi_status ronchi_flagged_list(const uint8_t *valid, size_t n_pixels, size_t **out, size_t *n_flagged, ronchi_error *err);
+ronchi_status ronchi_flagged_list(const uint8_t *valid, size_t n_pixels, size_t **out, size_t *n_flagged,
+                                  ronchi_error *err);
 
 /*
  * ronchi_flagged_correct() replaces flagged pixels of one frame of counts (u8, u16, u32) in place.
- * ZERO: by 0.  MEDIAN: by the median of the unflagged neighbours in the 3 x 3 window cut at the detector's edge; of an even number
- * the mean of the middle two, truncated; 0 without neighbours.
+ * ZERO: by 0.  MEDIAN: by the median of the unflagged neighbours in the 3 x 3 window cut at the detector's edge; of an
+ * even number the mean of the middle two, truncated; 0 without neighbours.
  */
 void ronchi_flagged_correct(const ronchi_shape *shape, ronchi_dtype dtype, const uint8_t *valid, const size_t *flagged,
                             size_t n_flagged, ronchi_flagged policy, void *frame);
 
 /*
- * Collects the raw values at flagged pixels while loading, in any order of positions.  Memory: 4 bytes per scan position for each
- * pixel that is not constant.
+ * Collects the raw values at flagged pixels while loading, in any order of positions.  Memory: 4 bytes per scan
+ * position for each pixel that is not constant.
  */
 typedef struct ronchi_raw_collector {
     ronchi_context *context;

@@ -2,8 +2,9 @@
 /*
  * ingest.c - the block loop.
  *
- * While one group of blocks is decoded and encoded by the workers, one reader thread stages the next group's stored bytes.  Decoded
- * counts held at a time: one block, two when verifying; profiles keep a block within half of the budget.
+ * While one group of blocks is decoded and encoded by the workers, one reader thread stages the next group's stored
+ * bytes.  Decoded counts held at a time: one block, two when verifying; profiles keep a block within half of the
+ * budget.
  */
 #include "resident/ingest.h"
 
@@ -17,10 +18,10 @@ typedef struct ingest {
     const ronchi_ingest_options *options;
     ronchi_raw_collector *raw;
     bool narrow;
-    size_t frame_bytes;     /* of the store */
+    size_t frame_bytes;      /* of the store */
     uint8_t *frames, *check; /* one block each */
-    uint32_t *wide;         /* [threads][n_pixels], when narrowing */
-    uint32_t *raw_values;   /* [positions of a block][n_flagged], when narrowing */
+    uint32_t *wide;          /* [threads][n_pixels], when narrowing */
+    uint32_t *raw_values;    /* [positions of a block][n_flagged], when narrowing */
     ronchi_block block;
     int slot;
 } ingest;
@@ -92,7 +93,8 @@ static ronchi_status load_frame(void *user, size_t j, size_t worker, ronchi_erro
     const ingest *in = user;
     const ronchi_ingest_options *options = in->options;
     uint64_t position = ronchi_block_position(&in->block, &in->store->shape, j);
-    void *to = in->narrow ? (void *)(in->wide + worker * in->store->n_pixels) : (void *)(in->frames + j * in->frame_bytes);
+    void *to =
+        in->narrow ? (void *)(in->wide + worker * in->store->n_pixels) : (void *)(in->frames + j * in->frame_bytes);
     ronchi_status status = in->feed->frame(in->feed->user, in->slot, position, to, err);
     if (status != RONCHI_OK)
         return status;
@@ -126,12 +128,14 @@ static ronchi_status verify_block(ingest *in, size_t index, ronchi_error *err)
     if (status != RONCHI_OK || memcmp(in->check, in->frames, bytes) == 0)
         return status;
     return ronchi_fail(err, RONCHI_ERR_INTERNAL, in->feed->name, RONCHI_NO_OFFSET,
-                       "block %zu decodes differently from what was encoded: nothing was written; please report this", index);
+                       "block %zu decodes differently from what was encoded: nothing was written; please report this",
+                       index);
 }
 
 static ronchi_status run_block(ingest *in, size_t index, ronchi_error *err)
 {
-    ronchi_status status = ronchi_parallel_for(in->store->context, ronchi_block_positions(&in->block), load_frame, in, err);
+    ronchi_status status =
+        ronchi_parallel_for(in->store->context, ronchi_block_positions(&in->block), load_frame, in, err);
     if (status == RONCHI_OK)
         status = collect_raw(in, err);
     if (status == RONCHI_OK)

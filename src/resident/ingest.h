@@ -9,9 +9,9 @@
 #include "resident/flagged.h"
 
 /*
- * Where frames come from.  stage() makes the frames of consecutive scan positions available in one of two slots, called by one
- * reader thread while the other slot is being decoded; frame() decodes one of them, by any thread; unstage() empties a slot.
- * stage and unstage may be NULL.
+ * Where frames come from.  stage() makes the frames of consecutive scan positions available in one of two slots, called
+ * by one reader thread while the other slot is being decoded; frame() decodes one of them, by any thread; unstage()
+ * empties a slot. stage and unstage may be NULL.
  */
 typedef struct ronchi_feed {
     ronchi_shape shape;
@@ -28,13 +28,14 @@ typedef struct ronchi_ingest_options {
     const size_t *flagged; /* the same as a list */
     size_t n_flagged;
     ronchi_flagged policy;
-    bool verify;           /* decode each block right after encoding and compare */
+    bool verify;            /* decode each block right after encoding and compare */
     const char *stage_name; /* for progress */
 } ronchi_ingest_options;
 
 /*
- * ronchi_ingest() runs all blocks of an empty store.  The store's dtype is the feed's, or u16 for a u32 feed: then unflagged counts
- * above 65535 end it with RONCHI_ERR_RANGE (nothing is narrowed without proof), flagged ones are stored as 0 and kept in 'raw'.
+ * ronchi_ingest() runs all blocks of an empty store.  The store's dtype is the feed's, or u16 for a u32 feed: then
+ * unflagged counts above 65535 end it with RONCHI_ERR_RANGE (nothing is narrowed without proof), flagged ones are
+ * stored as 0 and kept in 'raw'.
  */
 ronchi_status ronchi_ingest(ronchi_store *store, const ronchi_feed *feed, const ronchi_ingest_options *options,
                             ronchi_raw_collector *raw, ronchi_error *err);

@@ -54,7 +54,8 @@ static ronchi_status source_stage(void *user, int slot, uint64_t first_position,
 static ronchi_status source_frame(void *user, int slot, uint64_t position, void *dst, ronchi_error *err)
 {
     source_feed *feed = user;
-    return feed->source->format->decode(feed->source, &feed->staged[slot], ronchi_source_frame(feed->source, position), dst, err);
+    return feed->source->format->decode(feed->source, &feed->staged[slot], ronchi_source_frame(feed->source, position),
+                                        dst, err);
 }
 
 static void source_unstage(void *user, int slot)
@@ -70,7 +71,8 @@ static ronchi_status view_frame(void *user, int slot, uint64_t position, void *d
     (void)slot;
     (void)err;
     const ronchi_view *view = user;
-    size_t size = ronchi_dtype_size(view->dtype), i = (size_t)(position / view->shape[1]), j = (size_t)(position % view->shape[1]);
+    size_t size = ronchi_dtype_size(view->dtype), i = (size_t)(position / view->shape[1]),
+           j = (size_t)(position % view->shape[1]);
     char *to = dst;
     for (size_t r = 0; r < view->shape[2]; r++)
         if (view->stride[3] == (ptrdiff_t)size) {
@@ -120,7 +122,8 @@ static ronchi_status check_float_mask(const load *l, ronchi_error *err)
     if (l->feed->dtype != RONCHI_F32 || !l->n_flagged || l->options->source.flagged == RONCHI_FLAGGED_ZERO)
         return RONCHI_OK;
     return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, l->feed->name, RONCHI_NO_OFFSET,
-                       "float32 data with %zu flagged pixels: its profile keeps no mask; give --flagged zero", l->n_flagged);
+                       "float32 data with %zu flagged pixels: its profile keeps no mask; give --flagged zero",
+                       l->n_flagged);
 }
 
 /* One attempt with one profile and dtype. */
@@ -133,12 +136,13 @@ static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, 
     bool keep = l->options->source.flagged == RONCHI_FLAGGED_KEEP;
     uint64_t budget = ronchi_context_budget(l->context);
     ronchi_raw_collector collector;
-    ronchi_status status = ronchi_raw_collector_init(&collector, l->context, l->n_flagged,
-                                                     l->feed->shape.scan_rows * l->feed->shape.scan_cols, budget / 4, err);
+    ronchi_status status = ronchi_raw_collector_init(
+        &collector, l->context, l->n_flagged, l->feed->shape.scan_rows * l->feed->shape.scan_cols, budget / 4, err);
     if (status == RONCHI_OK)
         status = profile->create(l->context, &l->feed->shape, dtype, keep ? l->valid : NULL, budget, &l->store, err);
-    ronchi_ingest_options how = {l->valid, l->flagged, l->n_flagged, (ronchi_flagged)l->options->source.flagged,
-                                 l->options->verify != 0, "load"};
+    ronchi_ingest_options how = {
+        l->valid, l->flagged, l->n_flagged, (ronchi_flagged)l->options->source.flagged, l->options->verify != 0,
+        "load"};
     bool narrow = dtype != l->feed->dtype;
     if (status == RONCHI_OK)
         status = ronchi_ingest(l->store, l->feed, &how, narrow && keep ? &collector : NULL, err);
@@ -200,9 +204,9 @@ static json_t *correction_record(const load *l)
         json_array_append_new(coordinates, json_pack("[I, I]", (json_int_t)(p / cols), (json_int_t)(p % cols)));
         json_array_append_new(flags, json_integer(l->pixel_mask ? l->pixel_mask[p] : 1));
     }
-    json_t *record = json_pack("{s:i, s:s, s:s, s:I, s:o, s:o, s:b, s:s, s:s}", "version", 1, "method", methods[policy], "source",
-                               "stored_pixel_mask", "pixel_count", (json_int_t)l->n_flagged, "coordinates", coordinates,
-                               "source_flags", flags, "applied", policy != RONCHI_FLAGGED_KEEP, "stage",
+    json_t *record = json_pack("{s:i, s:s, s:s, s:I, s:o, s:o, s:b, s:s, s:s}", "version", 1, "method", methods[policy],
+                               "source", "stored_pixel_mask", "pixel_count", (json_int_t)l->n_flagged, "coordinates",
+                               coordinates, "source_flags", flags, "applied", policy != RONCHI_FLAGGED_KEEP, "stage",
                                policy == RONCHI_FLAGGED_KEEP ? "none" : "load_before_encoding", "backend", "cpu");
     if (record)
         json_object_set_new(record, "kernel_size", policy == RONCHI_FLAGGED_MEDIAN ? json_integer(3) : json_null());
@@ -218,7 +222,7 @@ static void say_lossless(ronchi_acquisition *acquisition, const load *l)
     snprintf(info->mask_policy, sizeof info->mask_policy, "%s",
              l->n_raw ? "flagged-markers-in-table" : policies[l->n_flagged ? policy : RONCHI_FLAGGED_KEEP]);
     snprintf(info->lossless_by, sizeof info->lossless_by, "%s",
-             !info->lossless ? "flagged pixels were replaced at load"
+             !info->lossless      ? "flagged pixels were replaced at load"
              : l->options->verify ? "every block was decoded and compared with the source while loading"
                                   : "encoded exactly from the source's counts");
 }
@@ -235,9 +239,10 @@ static ronchi_status say_processing(ronchi_acquisition *acquisition, const load 
         status = ronchi_scientific_markers(scientific, metadata, l->n_zeroed);
     if (status == RONCHI_OK && l->n_flagged && l->options->source.flagged != RONCHI_FLAGGED_KEEP)
         status = ronchi_scientific_process(
-            scientific, json_pack("{s:s, s:b, s:s, s:I}", "operation", "flagged_pixel_replacement", "changes_measurements", 1,
-                                  "method", l->options->source.flagged == RONCHI_FLAGGED_MEDIAN ? "median" : "zero", "pixel_count",
-                                  (json_int_t)l->n_flagged));
+            scientific,
+            json_pack("{s:s, s:b, s:s, s:I}", "operation", "flagged_pixel_replacement", "changes_measurements", 1,
+                      "method", l->options->source.flagged == RONCHI_FLAGGED_MEDIAN ? "median" : "zero", "pixel_count",
+                      (json_int_t)l->n_flagged));
     if (status != RONCHI_OK)
         return ronchi_fail(err, status, l->feed->name, RONCHI_NO_OFFSET, "the processing record cannot be written");
     return ronchi_scientific_override(scientific, &l->options->source, err);
@@ -250,7 +255,8 @@ static const char *base_name(const char *path)
 }
 
 /* Takes over the store, the raw table, 'metadata' and 'scientific', also when it fails. */
-static ronchi_status assemble(load *l, json_t *metadata, json_t *scientific, ronchi_acquisition **out, ronchi_error *err)
+static ronchi_status assemble(load *l, json_t *metadata, json_t *scientific, ronchi_acquisition **out,
+                              ronchi_error *err)
 {
     ronchi_acquisition *acquisition = NULL;
     ronchi_status status = ronchi_acquisition_new(l->store, &acquisition, err);
@@ -259,7 +265,9 @@ static ronchi_status assemble(load *l, json_t *metadata, json_t *scientific, ron
         json_decref(metadata);
         json_decref(scientific);
         ronchi_acquisition_destroy(acquisition);
-        return status != RONCHI_OK ? status : ronchi_fail(err, RONCHI_ERR_MEMORY, l->feed->name, RONCHI_NO_OFFSET, "no memory for metadata");
+        return status != RONCHI_OK
+                   ? status
+                   : ronchi_fail(err, RONCHI_ERR_MEMORY, l->feed->name, RONCHI_NO_OFFSET, "no memory for metadata");
     }
     acquisition->metadata = metadata;
     acquisition->scientific = scientific;
@@ -280,7 +288,8 @@ static ronchi_status assemble(load *l, json_t *metadata, json_t *scientific, ron
     return RONCHI_OK;
 }
 
-static ronchi_status run_load(load *l, json_t *metadata, json_t *scientific, ronchi_acquisition **out, ronchi_error *err)
+static ronchi_status run_load(load *l, json_t *metadata, json_t *scientific, ronchi_acquisition **out,
+                              ronchi_error *err)
 {
     ronchi_status status = take_mask(l, err);
     if (status == RONCHI_OK)
@@ -321,8 +330,8 @@ static ronchi_status load_source(ronchi_context *context, const char *path, cons
     l.pixel_mask = source->pixel_mask;
     json_t *metadata = source->metadata ? json_deep_copy(source->metadata) : json_object();
     json_t *scientific = source->scientific ? json_deep_copy(source->scientific)
-                                            : ronchi_scientific_create(&source->shape, &source->calibration, source->metadata,
-                                                                       source->format->name);
+                                            : ronchi_scientific_create(&source->shape, &source->calibration,
+                                                                       source->metadata, source->format->name);
     status = run_load(&l, metadata, scientific, out, err);
     ronchi_source_close(source);
     return status;
@@ -369,11 +378,14 @@ ronchi_status ronchi_acquisition_encode(ronchi_context *context, const ronchi_vi
     if (status != RONCHI_OK)
         return status;
     if (!counts || !counts->data || counts->place != RONCHI_HOST ||
-        (counts->dtype != RONCHI_U8 && counts->dtype != RONCHI_U16 && counts->dtype != RONCHI_U32 && counts->dtype != RONCHI_F32))
-        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "counts must be uint8, uint16, uint32 or float32 on the host");
+        (counts->dtype != RONCHI_U8 && counts->dtype != RONCHI_U16 && counts->dtype != RONCHI_U32 &&
+         counts->dtype != RONCHI_F32))
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET,
+                           "counts must be uint8, uint16, uint32 or float32 on the host");
     ronchi_shape shape = {counts->shape[0], counts->shape[1], counts->shape[2], counts->shape[3]};
     if (flagged && (!ronchi_view_is(flagged, 1, 1, shape.det_rows, shape.det_cols) || flagged->dtype != RONCHI_U8))
-        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "the pixel mask must be uint8 of the detector's shape");
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET,
+                           "the pixel mask must be uint8 of the detector's shape");
     ronchi_view view = *counts;
     ronchi_feed feed = {shape, counts->dtype, &view, NULL, view_frame, NULL, "array in memory"};
     load l;

@@ -26,7 +26,8 @@ bool ronchi_block_next(const ronchi_shape *shape, const ronchi_block *block, siz
     return true;
 }
 
-ronchi_status ronchi_store_read_block(const ronchi_store *store, const ronchi_block *block, void *frames, ronchi_error *err)
+ronchi_status ronchi_store_read_block(const ronchi_store *store, const ronchi_block *block, void *frames,
+                                      ronchi_error *err)
 {
     size_t frame_bytes = store->n_pixels * ronchi_dtype_size(store->dtype), done = 0;
     ronchi_region region;
@@ -41,7 +42,8 @@ ronchi_status ronchi_store_read_block(const ronchi_store *store, const ronchi_bl
 }
 
 ronchi_status ronchi_acquisition_read_block(const ronchi_acquisition *acquisition, const ronchi_block *block,
-                                            ronchi_flagged_read flagged, ronchi_dtype dtype, void *frames, ronchi_error *err)
+                                            ronchi_flagged_read flagged, ronchi_dtype dtype, void *frames,
+                                            ronchi_error *err)
 {
     const ronchi_shape *all = &acquisition->store->shape;
     size_t frame_bytes = acquisition->store->n_pixels * ronchi_dtype_size(dtype), done = 0;
@@ -116,8 +118,8 @@ static ronchi_status does_not_fit(const ronchi_acquisition *acquisition, size_t 
 {
     size_t cols = acquisition->store->shape.det_cols;
     return ronchi_fail(err, RONCHI_ERR_RANGE, acquisition->info.source_name, RONCHI_NO_OFFSET,
-                       "detector pixel (%zu, %zu) holds %u, which %s cannot: read as %s%s", pixel / cols, pixel % cols, v,
-                       ronchi_dtype_name(dtype), ronchi_dtype_name(acquisition->info.source_dtype),
+                       "detector pixel (%zu, %zu) holds %u, which %s cannot: read as %s%s", pixel / cols, pixel % cols,
+                       v, ronchi_dtype_name(dtype), ronchi_dtype_name(acquisition->info.source_dtype),
                        acquisition->store->valid[pixel] ? "" : ", or masked");
 }
 
@@ -137,7 +139,8 @@ static ronchi_status patch_flagged(const band *b, ronchi_error *err)
     for (size_t k = 0; k < acquisition->n_flagged; k++) {
         size_t pixel = acquisition->flagged[k], r = pixel / det_cols - g->det_row, c = pixel % det_cols - g->det_col;
         const ronchi_raw_pixel *raw = b->flagged == RONCHI_READ_MASKED ? NULL : raw_find(acquisition, pixel);
-        if (r >= g->det_rows || c >= g->det_cols || (b->flagged == RONCHI_READ_RAW && !raw)) /* also when below the first */
+        if (r >= g->det_rows || c >= g->det_cols ||
+            (b->flagged == RONCHI_READ_RAW && !raw)) /* also when below the first */
             continue;
         for (size_t i = 0; i < g->scan_rows; i++)
             for (size_t j = 0; j < g->scan_cols; j++) {
@@ -182,7 +185,8 @@ static ronchi_status read_converted(const band *b, ronchi_error *err)
     size_t step = (size_t)(fit < 1 ? 1 : fit > 512 ? 512 : fit);
     uint8_t *frames = ronchi_calloc(store->context, step, frame_bytes);
     if (!frames)
-        return ronchi_fail(err, RONCHI_ERR_MEMORY, b->acquisition->info.source_name, RONCHI_NO_OFFSET, "no memory for a band");
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, b->acquisition->info.source_name, RONCHI_NO_OFFSET,
+                           "no memory for a band");
     ronchi_status status = RONCHI_OK;
     for (size_t i = 0; i < g->scan_rows && status == RONCHI_OK; i++)
         for (size_t j = 0; j < g->scan_cols && status == RONCHI_OK; j += step) {
@@ -224,16 +228,19 @@ ronchi_status ronchi_acquisition_read(const ronchi_acquisition *acquisition, con
     const ronchi_region *g = region ? region : &all;
     const char *name = acquisition->info.source_name;
     if (!ronchi_region_inside(g, &store->shape))
-        return ronchi_fail(err, RONCHI_ERR_SHAPE, name, RONCHI_NO_OFFSET, "the region leaves the acquisition of %zu x %zu x %zu x %zu",
-                           store->shape.scan_rows, store->shape.scan_cols, store->shape.det_rows, store->shape.det_cols);
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, name, RONCHI_NO_OFFSET,
+                           "the region leaves the acquisition of %zu x %zu x %zu x %zu", store->shape.scan_rows,
+                           store->shape.scan_cols, store->shape.det_rows, store->shape.det_cols);
     if (!ronchi_view_is(out, g->scan_rows, g->scan_cols, g->det_rows, g->det_cols) || !ronchi_dtype_size(out->dtype))
-        return ronchi_fail(err, RONCHI_ERR_SHAPE, name, RONCHI_NO_OFFSET, "the array does not have the region's shape %zu x %zu x %zu x %zu",
-                           g->scan_rows, g->scan_cols, g->det_rows, g->det_cols);
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, name, RONCHI_NO_OFFSET,
+                           "the array does not have the region's shape %zu x %zu x %zu x %zu", g->scan_rows,
+                           g->scan_cols, g->det_rows, g->det_cols);
     if (flagged != RONCHI_READ_RAW && flagged != RONCHI_READ_MASKED)
         return ronchi_fail(err, RONCHI_ERR_ARGUMENT, name, RONCHI_NO_OFFSET, "flagged pixels are read raw or masked");
     if (!decodes_directly(store->dtype, out->dtype) && !converts(store->dtype, out->dtype))
-        return ronchi_fail(err, RONCHI_ERR_SHAPE, name, RONCHI_NO_OFFSET, "%s data cannot be read as %s: use %s or float64",
-                           ronchi_dtype_name(store->dtype), ronchi_dtype_name(out->dtype), ronchi_dtype_name(store->dtype));
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, name, RONCHI_NO_OFFSET,
+                           "%s data cannot be read as %s: use %s or float64", ronchi_dtype_name(store->dtype),
+                           ronchi_dtype_name(out->dtype), ronchi_dtype_name(store->dtype));
     band b = {acquisition, g, flagged, out};
     if (decodes_directly(store->dtype, out->dtype))
         status = store->profile->decode_band(store, g, out, err);

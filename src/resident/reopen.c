@@ -5,17 +5,20 @@
 
 #include "resident/acquisition.h"
 
-static ronchi_status adopt_store(ronchi_context *context, ronchi_qem *qem, const char *path, ronchi_store **out, ronchi_error *err)
+static ronchi_status adopt_store(ronchi_context *context, ronchi_qem *qem, const char *path, ronchi_store **out,
+                                 ronchi_error *err)
 {
     const ronchi_profile *profile = ronchi_profile_by_codec(qem->codec);
     if (!profile || !profile->adopt)
-        return ronchi_fail(err, RONCHI_ERR_FORMAT, path, RONCHI_NO_OFFSET,
-                           "codec '%s' is not known to ronchi %s: a newer version may read it, or reopen the original acquisition",
-                           qem->codec, RONCHI_VERSION_STRING);
+        return ronchi_fail(
+            err, RONCHI_ERR_FORMAT, path, RONCHI_NO_OFFSET,
+            "codec '%s' is not known to ronchi %s: a newer version may read it, or reopen the original acquisition",
+            qem->codec, RONCHI_VERSION_STRING);
     ronchi_status status = ronchi_qem_check_body(qem, err);
     if (status != RONCHI_OK)
         return status;
-    return profile->adopt(context, qem->header, &qem->shape, qem->dtype, qem->body_bytes, ronchi_qem_read_body, qem, out, err);
+    return profile->adopt(context, qem->header, &qem->shape, qem->dtype, qem->body_bytes, ronchi_qem_read_body, qem,
+                          out, err);
 }
 
 /* The dense array on request: decoded block by block into a store that does not encode. */
@@ -24,7 +27,8 @@ static ronchi_status make_dense(ronchi_store **store, ronchi_error *err)
     ronchi_store *from = *store, *to = NULL;
     ronchi_context *context = from->context;
     const ronchi_profile *dense = ronchi_profile_find(RONCHI_PROFILE_DENSE);
-    ronchi_status status = dense->create(context, &from->shape, from->dtype, from->valid, ronchi_context_budget(context), &to, err);
+    ronchi_status status =
+        dense->create(context, &from->shape, from->dtype, from->valid, ronchi_context_budget(context), &to, err);
     void *frames = status == RONCHI_OK ? ronchi_calloc(context, ronchi_store_largest_block(to),
                                                        from->n_pixels * ronchi_dtype_size(from->dtype))
                                        : NULL;
@@ -45,8 +49,8 @@ static ronchi_status make_dense(ronchi_store **store, ronchi_error *err)
 }
 
 /* Fills what lies around the store from the header. */
-static ronchi_status take_header(ronchi_acquisition *acquisition, const ronchi_qem *qem, const ronchi_load_options *options,
-                                 ronchi_error *err)
+static ronchi_status take_header(ronchi_acquisition *acquisition, const ronchi_qem *qem,
+                                 const ronchi_load_options *options, ronchi_error *err)
 {
     const json_t *metadata = json_object_get(qem->header, "metadata");
     acquisition->metadata = metadata ? json_deep_copy(metadata) : json_object();
@@ -79,7 +83,8 @@ ronchi_status ronchi_acquisition_reopen(ronchi_context *context, const char *pat
         status = ronchi_acquisition_new(store, &acquisition, err);
     if (status == RONCHI_OK) {
         const char *slash = strrchr(path, '/');
-        snprintf(acquisition->info.source_name, sizeof acquisition->info.source_name, "%.255s", slash ? slash + 1 : path);
+        snprintf(acquisition->info.source_name, sizeof acquisition->info.source_name, "%.255s",
+                 slash ? slash + 1 : path);
         status = take_header(acquisition, &qem, options, err);
     }
     ronchi_qem_close(&qem);

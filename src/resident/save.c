@@ -24,11 +24,11 @@ static json_t *make_header(const ronchi_acquisition *acquisition, json_t *metada
     const ronchi_store *store = acquisition->store;
     const ronchi_shape *s = &store->shape;
     json_t *header = acquisition->header_extra ? json_deep_copy(acquisition->header_extra) : json_object();
-    json_t *own = json_pack("{s:s, s:i, s:s, s:s, s:[I, I, I, I], s:s, s:O, s:O}", "container", "quantem.qem",
-                            "container_version", 1, "codec", store->profile->codec, "profile", store->profile->codec, "shape",
-                            (json_int_t)s->scan_rows, (json_int_t)s->scan_cols, (json_int_t)s->det_rows,
-                            (json_int_t)s->det_cols, "dtype", ronchi_dtype_name(store->dtype), "metadata", metadata,
-                            "scientific_metadata", scientific);
+    json_t *own =
+        json_pack("{s:s, s:i, s:s, s:s, s:[I, I, I, I], s:s, s:O, s:O}", "container", "quantem.qem",
+                  "container_version", 1, "codec", store->profile->codec, "profile", store->profile->codec, "shape",
+                  (json_int_t)s->scan_rows, (json_int_t)s->scan_cols, (json_int_t)s->det_rows, (json_int_t)s->det_cols,
+                  "dtype", ronchi_dtype_name(store->dtype), "metadata", metadata, "scientific_metadata", scientific);
     if (!header || !own || json_object_update(header, own) != 0) {
         json_decref(header);
         header = NULL;
@@ -37,8 +37,9 @@ static json_t *make_header(const ronchi_acquisition *acquisition, json_t *metada
     return header;
 }
 
-static ronchi_status write_file(const ronchi_acquisition *acquisition, const char *path, const ronchi_save_options *options,
-                                json_t *metadata, json_t *scientific, ronchi_error *err)
+static ronchi_status write_file(const ronchi_acquisition *acquisition, const char *path,
+                                const ronchi_save_options *options, json_t *metadata, json_t *scientific,
+                                ronchi_error *err)
 {
     ronchi_store *store = acquisition->store;
     ronchi_status status = RONCHI_OK;
@@ -51,8 +52,8 @@ static ronchi_status write_file(const ronchi_acquisition *acquisition, const cha
         return ronchi_fail(err, RONCHI_ERR_MEMORY, path, RONCHI_NO_OFFSET, "no memory for the header");
     status = store->profile->describe(store, header, err);
     if (status == RONCHI_OK)
-        status = ronchi_qem_write(store->context, path, options->force, header, store->profile->n_spans(store), store_part,
-                                  store, err);
+        status = ronchi_qem_write(store->context, path, options->force, header, store->profile->n_spans(store),
+                                  store_part, store, err);
     json_decref(header);
     return status;
 }

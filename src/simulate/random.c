@@ -61,7 +61,8 @@ static uint64_t poisson_search(ronchi_random *random, double mean)
     uint64_t k = 0;
     while (u >= sum && k < 200) { /* below mean 10 nothing is left of the sum long before */
         k++;
-        p *= k < sizeof inverse / sizeof inverse[0] ? mean * inverse[k] : mean / (double)k; /* division is the slow part */
+        p *= k < sizeof inverse / sizeof inverse[0] ? mean * inverse[k]
+                                                    : mean / (double)k; /* division is the slow part */
         sum += p;
     }
     return k;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * qem_fuzz.c - libFuzzer target: no bytes may crash the reader of the container, and what it accepts it must be able to write and
- * read again unchanged.
+ * qem_fuzz.c - libFuzzer target: no bytes may crash the reader of the container, and what it accepts it must be able to
+ * write and read again unchanged.
  *
- * An input that begins with QEMDATA is taken as a whole file.  Anything else is taken as the JSON of a header, inside an
- * envelope with right sizes and digests, so that the search gets behind them.  The body is 1, 2, 3, 4.
- * Whole files meet the digest of the header, which no search can guess: their header digest is put right first.
+ * An input that begins with QEMDATA is taken as a whole file.  Anything else is taken as the JSON of a header, inside
+ * an envelope with right sizes and digests, so that the search gets behind them.  The body is 1, 2, 3, 4. Whole files
+ * meet the digest of the header, which no search can guess: their header digest is put right first.
  */
 #define _GNU_SOURCE
 #include <openssl/sha.h>
@@ -72,7 +72,8 @@ static void use(ronchi_context *context, ronchi_qem *qem)
     json_t *scientific, *again;
     ronchi_calibration calibration;
     ronchi_error err;
-    if (ronchi_scientific_canonical(json_object_get(qem->header, "scientific_metadata"), &scientific, &err) != RONCHI_OK)
+    if (ronchi_scientific_canonical(json_object_get(qem->header, "scientific_metadata"), &scientific, &err) !=
+        RONCHI_OK)
         abort();
     ronchi_scientific_calibration(scientific, &calibration);
     size_t n_raw;
@@ -83,7 +84,8 @@ static void use(ronchi_context *context, ronchi_qem *qem)
     char name[256];
     uint8_t *bytes;
     size_t size;
-    if (ronchi_qem_extract(json_object_get(qem->header, "metadata"), name, sizeof name, &bytes, &size, &err) == RONCHI_OK)
+    if (ronchi_qem_extract(json_object_get(qem->header, "metadata"), name, sizeof name, &bytes, &size, &err) ==
+        RONCHI_OK)
         free(bytes);
     json_object_set_new(qem->header, "scientific_metadata", scientific);
     static uint8_t body[4] = {1, 2, 3, 4};

@@ -163,9 +163,10 @@ static void progress_cancels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_is_one_line),       cmocka_unit_test(status_names), cmocka_unit_test(sizes_are_checked),
-        cmocka_unit_test(context_refuses),         cmocka_unit_test(loop_runs_every_item),
-        cmocka_unit_test(loop_gives_lowest_error), cmocka_unit_test(loop_nests),   cmocka_unit_test(progress_cancels),
+        cmocka_unit_test(error_is_one_line),    cmocka_unit_test(status_names),
+        cmocka_unit_test(sizes_are_checked),    cmocka_unit_test(context_refuses),
+        cmocka_unit_test(loop_runs_every_item), cmocka_unit_test(loop_gives_lowest_error),
+        cmocka_unit_test(loop_nests),           cmocka_unit_test(progress_cancels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,8 @@ static void fill(world *w, uint32_t threads)
 static ronchi_acquisition *encode(world *w, int32_t representation)
 {
     ronchi_shape shape = {R, C, DR, DC};
-    ronchi_view counts = ronchi_view_4d(w->counts, RONCHI_U16, &shape), flagged = ronchi_view_2d(w->flagged, RONCHI_U8, DR, DC);
+    ronchi_view counts = ronchi_view_4d(w->counts, RONCHI_U16, &shape),
+                flagged = ronchi_view_2d(w->flagged, RONCHI_U8, DR, DC);
     ronchi_load_options options;
     ronchi_load_options_defaults(&options);
     options.representation = representation;
@@ -263,8 +264,9 @@ static void quotient_rounds_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_equal_loops), cmocka_unit_test(masks_are_checked), cmocka_unit_test(disk_of_known_answer),
-        cmocka_unit_test(annulus_is_inclusive),   cmocka_unit_test(quotient_rounds_once),
+        cmocka_unit_test(operations_equal_loops), cmocka_unit_test(masks_are_checked),
+        cmocka_unit_test(disk_of_known_answer),   cmocka_unit_test(annulus_is_inclusive),
+        cmocka_unit_test(quotient_rounds_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

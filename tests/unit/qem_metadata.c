@@ -323,32 +323,34 @@ static void schema_1_is_converted(void **state)
                                           NULL};
     json_t *header = changed(changes), *out;
     set_at(header, AX "3|sampling", Q("3", "1/\xC3\x85"));
-    set_at(
-        header, EM,
-        KV Q("300000", "V") ",\"electron_source/beam_energy\":" Q("3e5", "eV") ",\"illumination_system/"
-                                                                               "semi_convergence_angle\":" Q("0.02", "r"
-                                                                                                                     "a"
-                                                                                                                     "d") ",\"scan_controller/regular_scan/dwell_time\":" Q(
-                                                                                   "2",
-                                                                                   "ms") ",\"imaging_system/"
-                                                                                         "camera_length\":" Q("9.1",
-                                                                                                              "cm") ","
-                                                                                                                    "\""
-                                                                                                                    "ot"
-                                                                                                                    "he"
-                                                                                                                    "r/"
-                                                                                                                    "th"
-                                                                                                                    "in"
-                                                                                                                    "g"
-                                                                                                                    "\""
-                                                                                                                    ":" Q("7",
-                                                                                                                          "furlong") ",\"" SROW
-                                                                                                                                     "\":" Q(
-                                                                                                                                         "0.03",
-                                                                                                                                         "nm") ",\"" SCOL
-                                                                                                                                               "\":" Q(
-                                                                                                                                                   "9",
-                                                                                                                                                   "angstrom") "}");
+    set_at(header, EM,
+           KV Q("300000", "V") ",\"electron_source/beam_energy\":" Q(
+               "3e5",
+               "eV") ",\"illumination_system/"
+                     "semi_convergence_angle\":" Q(
+                         "0.02",
+                         "r"
+                         "a"
+                         "d") ",\"scan_controller/regular_scan/dwell_time\":" Q("2",
+                                                                                "ms") ",\"imaging_system/"
+                                                                                      "camera_length\":" Q(
+                                                                                          "9.1",
+                                                                                          "cm") ","
+                                                                                                "\""
+                                                                                                "ot"
+                                                                                                "he"
+                                                                                                "r/"
+                                                                                                "th"
+                                                                                                "in"
+                                                                                                "g"
+                                                                                                "\""
+                                                                                                ":" Q("7", "furlong") ",\"" SROW "\":" Q(
+                                                                                                    "0.03",
+                                                                                                    "nm") ",\"" SCOL
+                                                                                                          "\":" Q(
+                                                                                                              "9",
+                                                                                                              "angstro"
+                                                                                                              "m") "}");
     set_at(header, CO, "{\"" DROW "\":" O("5", "1/nm") ",\"" DCOL "\":" O("6", "1/nm") "}");
     ronchi_error err;
     assert_int_equal(ronchi_scientific_check(header, NULL, &err), RONCHI_OK);

@@ -80,7 +80,8 @@ static void check_narrowed(const ronchi_acquisition *a, const uint32_t *counts)
     ronchi_view out = ronchi_view_2d(narrow, RONCHI_U16, DR, DC);
     ronchi_error err;
     assert_int_equal(ronchi_detector_frame(a, 0, 0, RONCHI_READ_RAW, &out, &err), RONCHI_ERR_RANGE);
-    assert_string_equal(err.message, "detector pixel (1, 4) holds 4294967295, which uint16 cannot: read as uint32, or masked");
+    assert_string_equal(err.message,
+                        "detector pixel (1, 4) holds 4294967295, which uint16 cannot: read as uint32, or masked");
     assert_int_equal(ronchi_detector_frame(a, 0, 0, RONCHI_READ_MASKED, &out, NULL), RONCHI_OK);
     assert_int_equal(narrow[17], 0);
     assert_int_equal(narrow[30], 0);
@@ -214,7 +215,8 @@ static void strides_and_dtypes(void **state)
         for (size_t j = 0; j < 4; j++)
             for (size_t k = 0; k < 5; k++)
                 for (size_t l = 0; l < 6; l++)
-                    assert_int_equal(wide[k][i][(3 - j) * DC + 5 - l], counts[((i + 2) * C + j + 1) * P + (k + 1) * DC + l + 3]);
+                    assert_int_equal(wide[k][i][(3 - j) * DC + 5 - l],
+                                     counts[((i + 2) * C + j + 1) * P + (k + 1) * DC + l + 3]);
     for (size_t i = 0; i < sizeof wide / 8; i++)
         touched += ((uint64_t *)wide)[i] != 0xEEEEEEEEEEEEEEEEu;
     assert_int_equal(touched, 3 * 4 * 5 * 6);
@@ -289,9 +291,12 @@ static void budget_bounds_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(uint32_is_narrowed_and_given_back), cmocka_unit_test(uint32_that_does_not_fit_stays),
-        cmocka_unit_test(flagged_policies),                  cmocka_unit_test(strides_and_dtypes),
-        cmocka_unit_test(float_data),                        cmocka_unit_test(budget_bounds_blocks),
+        cmocka_unit_test(uint32_is_narrowed_and_given_back),
+        cmocka_unit_test(uint32_that_does_not_fit_stays),
+        cmocka_unit_test(flagged_policies),
+        cmocka_unit_test(strides_and_dtypes),
+        cmocka_unit_test(float_data),
+        cmocka_unit_test(budget_bounds_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
