@@ -33,6 +33,13 @@ INLINE void load_byte(const uint8_t *planes, size_t plane, __m256i r[8])
     __m256i p[8], a[8], b[8];
     for (int i = 0; i < 8; i++)
         p[i] = _mm256_loadu_si256((const void *)(planes + (size_t)i * plane));
+    __m256i any = _mm256_or_si256(_mm256_or_si256(_mm256_or_si256(p[0], p[1]), _mm256_or_si256(p[2], p[3])),
+                                  _mm256_or_si256(_mm256_or_si256(p[4], p[5]), _mm256_or_si256(p[6], p[7])));
+    if (_mm256_testz_si256(any, any)) { /* small counts: most high bytes are zero */
+        for (int i = 0; i < 8; i++)
+            r[i] = _mm256_setzero_si256();
+        return;
+    }
     for (int i = 0; i < 4; i++) {
         a[i] = _mm256_unpacklo_epi8(p[2 * i], p[2 * i + 1]);
         a[i + 4] = _mm256_unpackhi_epi8(p[2 * i], p[2 * i + 1]);
