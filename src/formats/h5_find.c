@@ -238,6 +238,13 @@ static ronchi_status search(ronchi_h5_survey *survey, ronchi_error *err)
     if (c.n[k] == 0 && c.other) {
         ronchi_h5_refuse(survey, RONCHI_ERR_UNSUPPORTED, "convert it to unsigned integers or float32",
                          "%.100s holds %s, not counts", c.other_path, c.other_type);
+    } else if (c.n[k] == 0 && ronchi_h5_exists(survey->master, "/STEM Metadata")) {
+        char action[256];
+        const char *name = survey->files[0].about.name, *dot = strrchr(name, '.');
+        snprintf(action, sizeof action, "give the master, %.*s_master.h5: this file is read along with it",
+                 dot ? (int)(dot - name) : 200, name);
+        ronchi_h5_refuse(survey, RONCHI_ERR_FORMAT, action,
+                         "it is the companion of an acquisition and holds no frames");
     } else if (c.n[k] == 0) {
         ronchi_h5_refuse(survey, RONCHI_ERR_FORMAT, "give the *_master.h5 or a data file of an acquisition",
                          "no dataset in it can be an acquisition");

@@ -126,6 +126,19 @@ static bool take_dataset(ronchi_h5_survey *survey, ronchi_h5_part *part, hid_t d
                          rank);
         return false;
     }
+    if (rank == 3 && part->order != RONCHI_H5_FRAMES && part->channel == 0)
+        part->order = RONCHI_H5_FRAMES;
+    if (part->order == RONCHI_H5_CHANNELS && (rank != 4 || part->channel >= part->info.dims[1])) {
+        ronchi_h5_refuse(survey, RONCHI_ERR_DATA, "check that all data files belong to this master",
+                         "%.100s in %.60s has no channel %llu", part->dataset, file->about.name,
+                         (unsigned long long)part->channel);
+        return false;
+    }
+    if (part->info.is_virtual) {
+        ronchi_h5_refuse(survey, RONCHI_ERR_UNSUPPORTED, "give that file itself",
+                         "%.100s in %.60s is a virtual dataset again", part->dataset, file->about.name);
+        return false;
+    }
     if (!check_agrees(survey, part))
         return false;
     count_frames(survey, part, whole);

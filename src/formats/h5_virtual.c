@@ -82,25 +82,37 @@ static char *name_of(hid_t plist, size_t i, ssize_t (*get)(hid_t, size_t, char *
     return name;
 }
 
+/* The source's side of a mapping: which frames (and channel) of it the virtual box 'v' shows. */
+static bool read_source_box(const box *v, const box *s, const ronchi_h5_part *part, mapping *out)
+{
+    uint64_t n;
+    if (part->order == RONCHI_H5_CHANNELS && v->rank == 4) {
+        out->order = s->rank == 4 ? RONCHI_H5_CHANNELS : RONCHI_H5_FRAMES;
+        out->channel = s->rank == 4 ? s->start[1] + (part->channel - v->start[1]) : 0;
+        if (s->rank == 4 ? s->count[1] != v->count[1] : v->count[1] != 1)
+            return false;
+    } else {
+        out->order = s->rank == 4 ? RONCHI_H5_SCAN : RONCHI_H5_FRAMES;
+    }
+    return frames_of(s, out->order, &out->from, &n) && n == out->frames;
+}
+
 /* Reads mapping i.  *wanted is false when it holds another channel. */
 static bool read_mapping(hid_t plist, size_t i, const ronchi_h5_part *part, mapping *out, bool *wanted)
 {
     hid_t to = H5Pget_virtual_vspace(plist, i), from = H5Pget_virtual_srcspace(plist, i);
     box v, s;
-    bool good = to >= 0 && from >= 0 && get_box(to, &v) && get_box(from, &s);
-    uint64_t n = 0;
+    bool good = to >= 0 && from >= 0 && get_box(to, &v) && frames_of(&v, part->order, &out->first, &out->frames);
     *wanted = true;
-    if (good)
-        good = frames_of(&v, part->order, &out->first, &out->frames);
-    if (good && part->order == RONCHI_H5_CHANNELS && v.rank == 4) {
+    if (good && part->order == RONCHI_H5_CHANNELS && v.rank == 4)
         *wanted = part->channel >= v.start[1] && part->channel < v.start[1] + v.count[1];
-        out->order = s.rank == 4 ? RONCHI_H5_CHANNELS : RONCHI_H5_FRAMES;
-        out->channel = s.rank == 4 ? s.start[1] + (part->channel - v.start[1]) : 0;
-        good = s.rank == 4 ? s.count[1] == v.count[1] : v.count[1] == 1;
-    } else if (good) {
-        out->order = s.rank == 4 ? RONCHI_H5_SCAN : RONCHI_H5_FRAMES;
+    if (good && *wanted && H5Sget_select_type(from) == H5S_SEL_ALL) {
+        /* The whole of a source whose shape is not recorded here: it is checked when the source is opened. */
+        out->order = part->order;
+        out->channel = part->order == RONCHI_H5_CHANNELS ? part->channel - v.start[1] : 0;
+    } else if (good && *wanted) {
+        good = get_box(from, &s) && read_source_box(&v, &s, part, out);
     }
-    good = good && frames_of(&s, out->order, &out->from, &n) && n == out->frames;
     if (to >= 0)
         H5Sclose(to);
     if (from >= 0)

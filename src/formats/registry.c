@@ -43,8 +43,13 @@ ronchi_status ronchi_format_find(const char *path, const ronchi_format **out, ro
             *out = formats[i];
             return RONCHI_OK;
         }
-    return ronchi_fail(err, RONCHI_ERR_FORMAT, path, 0,
-                       "no reader knows this file: Ronchi opens Dectris masters and other HDF5 files, .npy and .qem");
+    if (head[0] == '{')
+        return ronchi_fail(err, RONCHI_ERR_FORMAT, path, 0,
+                           "JSON holds no frames: give the *_master.h5 of the acquisition, it is read along with it");
+    return ronchi_fail(
+        err, RONCHI_ERR_FORMAT, path, 0,
+        "no reader knows this file: Ronchi opens Dectris masters and other HDF5 files, .npy and .qem; bring "
+        "other data into a .npy of [scan_row][scan_col][det_row][det_col]");
 }
 
 ronchi_status ronchi_source_open(ronchi_context *context, const char *path, const ronchi_source_options *options,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_dump.c - opens a source and prints what an independent program can compare: shape, dtype, flyback, flagged pixels
- * and the SHA-256 of all counts in scan order.  Errors and inspections are printed as one line.
+ * source_dump.c - opens a source and prints what an independent program can compare: shape, dtype, flyback, flagged
+ * pixels and the SHA-256 of all counts in scan order.  Errors and inspections are printed as one line.
  *
- *   source_dump PATH [--scan-shape R,C] [--flyback K] [--flyback-at start|end] [--skip N] [--dataset P] [--channel C] [--window N]
+ *   source_dump PATH [--scan-shape R,C] [--flyback K] [--flyback-at start|end] [--skip N] [--dataset P] [--channel C]
+ * [--window N]
  */
 #include <openssl/evp.h>
 #include <stdio.h>
