@@ -108,10 +108,11 @@ static bool take_entries(text *t, entries *e)
             return false;
         if (strcmp(key, "descr") == 0) {
             e->has_descr = true;
-            if (!take_string(t, e->descr, sizeof e->descr)) {
-                e->structured = true; /* a list of fields */
+            e->structured = take(t, '['); /* a list of fields: what follows does not matter */
+            if (e->structured)
                 return true;
-            }
+            if (!take_string(t, e->descr, sizeof e->descr))
+                return false;
         } else if (strcmp(key, "fortran_order") == 0) {
             e->has_order = true;
             e->fortran = take_word(t, "True");
