@@ -115,6 +115,12 @@ ronchi_status ronchi_scientific_narrowing(json_t *scientific, json_t *metadata, 
                                           ronchi_dtype stored);
 ronchi_status ronchi_scientific_markers(json_t *scientific, json_t *metadata, uint64_t value_count);
 
+/*
+ * ronchi_json_name() makes a JSON string of a file name or other text from outside: bytes that are no UTF-8, which JSON
+ * cannot hold, become '?'.  NULL when memory ran out.
+ */
+json_t *ronchi_json_name(const char *text);
+
 /* ------------------------------------------------------------------------------- raw values at flagged pixels */
 
 /*
@@ -137,7 +143,7 @@ typedef struct ronchi_raw_pixel {
  * *out. ronchi_raw_decode() reads it back and checks every index against the sizes: *out is the caller's, for
  * ronchi_raw_free().
  *
- * RONCHI_ERR_UNSUPPORTED  more runs than a header can hold
+ * RONCHI_ERR_UNSUPPORTED  more ranges of pixels and runs than a header can hold (400,000)
  * RONCHI_ERR_DATA         the table is damaged; the message names the JSON path
  */
 ronchi_status ronchi_raw_encode(size_t n_raw, const ronchi_raw_pixel *raw, json_t **out, ronchi_error *err);

@@ -86,10 +86,8 @@ void ronchi_scientific_calibration(const json_t *scientific, ronchi_calibration 
 
 static json_t *quantity_object(double value, const char *unit, const char *provenance, const char *evidence)
 {
-    json_t *from = json_string(provenance); /* NULL when a file's text is no UTF-8 */
-    if (!from)
-        from = json_string("source_metadata");
-    json_t *object = json_pack("{s:f, s:s, s:o}", "value", value, "unit", unit, "provenance", from);
+    json_t *object =
+        json_pack("{s:f, s:s, s:o}", "value", value, "unit", unit, "provenance", ronchi_json_name(provenance));
     if (object && evidence && json_object_set_new(object, "evidence", json_string(evidence)) != 0) {
         json_decref(object);
         return NULL;

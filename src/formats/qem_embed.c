@@ -56,12 +56,11 @@ static char *pack_bytes(const uint8_t *bytes, size_t size)
     return text;
 }
 
-/* The name without its folder; a name that is no UTF-8 is replaced, since JSON cannot hold it. */
+/* The name without its folder. */
 static json_t *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    json_t *name = json_string(slash ? slash + 1 : path);
-    return name ? name : json_string("master.h5");
+    return ronchi_json_name(slash ? slash + 1 : path);
 }
 
 ronchi_status ronchi_qem_embed(json_t *metadata, const char *path, ronchi_error *err)

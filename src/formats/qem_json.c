@@ -126,6 +126,29 @@ json_t *ronchi_json_parse(const char *text, size_t size, bool unique, ronchi_jso
 
 /* ----------------------------------------------------------------------------------------------------- values */
 
+json_t *ronchi_json_name(const char *text)
+{
+    json_t *name = json_string(text);
+    if (name)
+        return name;
+    char *copy = strdup(text);
+    if (!copy)
+        return NULL;
+    /* One wrong byte at a time becomes '?'; valid characters before and after it stay. */
+    for (size_t i = 0; copy[i];) {
+        unsigned char c = (unsigned char)copy[i];
+        size_t n = c < 0x80 ? 1 : c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 0;
+        json_t *one = n && strnlen(copy + i, n) == n ? json_stringn(copy + i, n) : NULL;
+        if (!one)
+            copy[i] = '?';
+        json_decref(one);
+        i += one ? n : 1;
+    }
+    name = json_string(copy);
+    free(copy);
+    return name;
+}
+
 const char *ronchi_json_text(const json_t *value)
 {
     const char *text = json_string_value(value);

@@ -13,7 +13,7 @@
 
 #include "formats/qem_internal.h"
 
-enum { MAX_RUNS = 400000 }; /* about 8 MiB of JSON, half of what a header may have */
+enum { MAX_PAIRS = 400000 }; /* about 8 MiB of JSON, half of what a header may have */
 
 static const char place[] = "scientific_metadata.extensions.ronchi.flagged_raw";
 
@@ -96,28 +96,42 @@ static json_t *encode_sorted(const ronchi_raw_pixel *const *sorted, size_t n)
     return json_pack("{s:o, s:o}", "constant", constant, "runs", runs);
 }
 
+/* Pairs of numbers that the JSON will have: ranges of pixels and runs. */
+static size_t count_pairs(const ronchi_raw_pixel *const *sorted, size_t n)
+{
+    size_t pairs = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool continues = i && sorted[i]->n_runs == 1 && sorted[i - 1]->n_runs == 1 &&
+                         sorted[i]->runs[0].value == sorted[i - 1]->runs[0].value &&
+                         sorted[i]->pixel == sorted[i - 1]->pixel + 1;
+        pairs += continues ? 0 : sorted[i]->n_runs;
+    }
+    return pairs;
+}
+
 ronchi_status ronchi_raw_encode(size_t n_raw, const ronchi_raw_pixel *raw, json_t **out, ronchi_error *err)
 {
-    size_t runs = 0;
     *out = NULL;
-    for (size_t i = 0; i < n_raw; i++) {
+    for (size_t i = 0; i < n_raw; i++)
         if (!raw[i].n_runs)
             return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET, "flagged pixel %zu has no value",
                                raw[i].pixel);
-        runs += raw[i].n_runs;
-        if (runs > MAX_RUNS)
-            return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET,
-                               "the raw values at flagged pixels change more than %d times: keep the counts as uint32",
-                               MAX_RUNS);
-    }
     const ronchi_raw_pixel **sorted = malloc((n_raw ? n_raw : 1) * sizeof *sorted);
+    size_t pairs = 0;
     if (sorted) {
         for (size_t i = 0; i < n_raw; i++)
             sorted[i] = &raw[i];
         qsort(sorted, n_raw, sizeof *sorted, by_value);
-        *out = encode_sorted(sorted, n_raw);
+        pairs = count_pairs(sorted, n_raw);
+        *out = pairs > MAX_PAIRS ? NULL : encode_sorted(sorted, n_raw);
     }
     free(sorted);
+    if (pairs > MAX_PAIRS)
+        return ronchi_fail(
+            err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET,
+            "the raw values at flagged pixels change %zu times, more than the %d that a header holds: keep the "
+            "counts as uint32",
+            pairs, MAX_PAIRS);
     return *out ? RONCHI_OK
                 : ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET,
                               "no memory for the table of flagged pixels");

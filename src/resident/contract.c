@@ -21,12 +21,12 @@ static json_t *pack_crop(const ronchi_region *g)
 ronchi_status ronchi_contract_store(const ronchi_acquisition *acquisition, json_t *scientific, ronchi_error *err)
 {
     const ronchi_acquisition_info *info = &acquisition->info;
-    json_t *contract = json_pack("{s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:b, s:s, s:s, s:s}", "generator",
-                                 "ronchi " RONCHI_VERSION_STRING, "source_dtype", ronchi_dtype_name(info->source_dtype),
-                                 "source_shape", pack_shape(&info->source_shape), "crop", pack_crop(&info->crop),
-                                 "scan_bin", (json_int_t)info->scan_bin, "det_bin", (json_int_t)info->det_bin,
-                                 "max_count", (json_int_t)info->max_count, "lossless", info->lossless, "lossless_by",
-                                 info->lossless_by, "mask_policy", info->mask_policy, "source_name", info->source_name);
+    json_t *contract = json_pack(
+        "{s:s, s:s, s:o, s:o, s:I, s:I, s:I, s:b, s:s, s:s, s:o}", "generator", "ronchi " RONCHI_VERSION_STRING,
+        "source_dtype", ronchi_dtype_name(info->source_dtype), "source_shape", pack_shape(&info->source_shape), "crop",
+        pack_crop(&info->crop), "scan_bin", (json_int_t)info->scan_bin, "det_bin", (json_int_t)info->det_bin,
+        "max_count", (json_int_t)info->max_count, "lossless", info->lossless, "lossless_by", info->lossless_by,
+        "mask_policy", info->mask_policy, "source_name", ronchi_json_name(info->source_name));
     ronchi_status status =
         contract ? ronchi_scientific_extension_set(scientific, "contract", contract) : RONCHI_ERR_MEMORY;
     if (status == RONCHI_OK && acquisition->n_raw) {

@@ -149,6 +149,22 @@ static void raw_table_is_bounded(void **state)
     assert_null(object);
     assert_int_equal(ronchi_raw_encode(1, &empty, &object, NULL), RONCHI_ERR_ARGUMENT);
     free(runs);
+
+    /* A detector with a million pixels between its modules is no trouble: they are few ranges. */
+    size_t many = 1000000, m;
+    ronchi_raw_pixel *gaps = calloc(many, sizeof *gaps), *back;
+    ronchi_raw_run same = {7, UINT32_MAX};
+    for (size_t i = 0; i < many; i++)
+        gaps[i] = (ronchi_raw_pixel){i + i / 500 * 500, 1, &same};
+    assert_int_equal(ronchi_raw_encode(many, gaps, &object, NULL), RONCHI_OK);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(json_object_get(object, "constant"), 0), "pixels")),
+                     4000);
+    assert_int_equal(ronchi_raw_decode(object, 7, 2 * many, &m, &back, NULL), RONCHI_OK);
+    assert_int_equal(m, many);
+    assert_int_equal(back[many - 1].pixel, gaps[many - 1].pixel);
+    ronchi_raw_free(m, back);
+    json_decref(object);
+    free(gaps);
 }
 
 static void damaged_raw_tables_are_refused(void **state)
@@ -277,6 +293,22 @@ static void embedding_refuses(void **state)
     json_decref(metadata);
 }
 
+static void any_name_becomes_text(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {{"plain_master.h5", "plain_master.h5"},
+                                           {"\xCE\xB1-phase", "\xCE\xB1-phase"},
+                                           {"caf\xE9.h5", "caf?.h5"},
+                                           {"\xCE\xB1\xFF\xCE\xB2\xE2\x82", "\xCE\xB1?\xCE\xB2??"},
+                                           {"\xC0\x80\xED\xA0\x80x", "?????x"},
+                                           {"", ""}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        json_t *name = ronchi_json_name(names[i][0]);
+        assert_string_equal(json_string_value(name), names[i][1]);
+        json_decref(name);
+    }
+}
+
 /* ----------------------------------------------------------------------------------------------------- inspect */
 
 static void release(ronchi_inspection *inspection)
@@ -370,7 +402,8 @@ int main(void)
         cmocka_unit_test(raw_table_comes_back),   cmocka_unit_test(usual_raw_table_is_small),
         cmocka_unit_test(raw_table_is_bounded),   cmocka_unit_test(damaged_raw_tables_are_refused),
         cmocka_unit_test(original_comes_back),    cmocka_unit_test(embedding_refuses),
-        cmocka_unit_test(inspect_describes),      cmocka_unit_test(inspect_says_why_not),
+        cmocka_unit_test(any_name_becomes_text),  cmocka_unit_test(inspect_describes),
+        cmocka_unit_test(inspect_says_why_not),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
