@@ -26,7 +26,9 @@ cppcheck --quiet --std=c11 --language=c --enable=warning,performance,portability
     --suppressions-list=.cppcheck -j "$jobs" -Iinclude -Isrc -D__x86_64__ -D__GNUC__ src cli || failed=1
 
 cmake -G Ninja -B build >/dev/null
-echo "$files" | grep '^\(src\|cli\)/.*\.c$' | xargs -P "$jobs" -n 4 clang-tidy --quiet -p build 2>/dev/null || failed=1
+echo "$files" | grep '^\(src\|cli\)/.*\.c$' | xargs -P "$jobs" -n 4 clang-tidy --quiet -p build 2>/dev/null >build/tidy.log ||
+    failed=1
+grep -E ' (warning|error): ' build/tidy.log || true # how each is reached: build/tidy.log
 
 [ $failed -eq 0 ] || { echo "lint: not clean" >&2; exit 1; }
 echo "lint: clean"
