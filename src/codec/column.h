@@ -101,7 +101,7 @@ ronchi_status ronchi_column_fail_stream(const column_store *store, const column_
 
 /*
  * ronchi_column_decode_pixels() decodes the first 'stop' positions of a span for a list of pixels.
- *   out  [n_pixels][512] u16, values behind 'stop' unspecified
+ *   out  [n_pixels][RONCHI_STREAM_PITCH] u16, values behind 'stop' unspecified
  * Checks that counts of a u8 store fit.
  */
 ronchi_status ronchi_column_decode_pixels(const column_store *store, const column_span *span, const uint32_t *pixels,

@@ -22,7 +22,7 @@ typedef struct encode_job {
     ronchi_stream_pack pack;
     size_t sum_pitch;  /* positions of the longest span */
     uint32_t *sums;    /* [n_spans][n_fields][sum_pitch] */
-    uint16_t *scratch; /* [threads][TILE_PIXELS][512] */
+    uint16_t *scratch; /* [threads][TILE_PIXELS][pitch] */
 } encode_job;
 
 static size_t span_length(const column_chunk *chunk, size_t span)
@@ -61,7 +61,7 @@ static ronchi_status encode_item(void *user, size_t item, size_t worker, ronchi_
     ptrdiff_t pitch = (ptrdiff_t)(base->n_pixels * size);
     const char *frames = job->frames + span * RONCHI_STREAM_SPAN * base->n_pixels * size;
     uint32_t *sums = job->sums + (span * fields->n_fields + group * fields->small_cols) * job->sum_pitch;
-    uint16_t *counts = job->scratch + worker * TILE_PIXELS * RONCHI_STREAM_SPAN;
+    uint16_t *counts = job->scratch + worker * TILE_PIXELS * RONCHI_STREAM_PITCH;
     ronchi_transpose_fn *transpose = size == 1 ? job->kernels->widen8 : job->kernels->transpose16;
     size_t row_end = ronchi_min_size((group + 1) * RONCHI_SUM_SMALL, base->shape.det_rows);
 
@@ -70,9 +70,9 @@ static ronchi_status encode_item(void *user, size_t item, size_t worker, ronchi_
         size_t width = ronchi_min_size(TILE_COLS, cols - col);
         for (size_t row = group * RONCHI_SUM_SMALL; row < row_end; row++) {
             size_t pixel = row * cols + col;
-            transpose(frames + pixel * size, pitch, n, width, counts, RONCHI_STREAM_SPAN * 2);
+            transpose(frames + pixel * size, pitch, n, width, counts, RONCHI_STREAM_PITCH * 2);
             for (size_t c = 0; c < width; c++)
-                if (!encode_pixel(job, &job->pack.pieces[item], span, pixel + c, counts + c * RONCHI_STREAM_SPAN,
+                if (!encode_pixel(job, &job->pack.pieces[item], span, pixel + c, counts + c * RONCHI_STREAM_PITCH,
                                   sums + (col + c) / RONCHI_SUM_SMALL * job->sum_pitch))
                     return no_memory(err);
         }
@@ -150,7 +150,7 @@ static bool prepare(encode_job *job)
     size_t n_pixels = store->base.n_pixels, per = RONCHI_SUM_SMALL * store->base.shape.det_cols;
     size_t n_fields = chunk->n_spans * store->fields.n_fields;
     job->sums = ronchi_alloc(context, n_fields * job->sum_pitch * sizeof *job->sums);
-    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * TILE_PIXELS * RONCHI_STREAM_SPAN * 2);
+    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * TILE_PIXELS * RONCHI_STREAM_PITCH * 2);
     if (!job->sums || !job->scratch || !make_array(store, chunk, COLUMN_OFFSETS, chunk->n_streams + 1) ||
         !make_array(store, chunk, COLUMN_SELECTORS, chunk->n_streams) ||
         !make_array(store, chunk, COLUMN_SUM_OFFSETS, n_fields + 1) ||

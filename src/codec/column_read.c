@@ -10,7 +10,7 @@
 #include "codec/column.h"
 #include "codec/span_runs.h"
 
-enum { TILE = 256 };
+enum { TILE = 512 };
 
 ronchi_status ronchi_column_fail_stream(const column_store *store, const column_span *span, size_t pixel,
                                         const char *what, ronchi_error *err)
@@ -36,7 +36,7 @@ ronchi_status ronchi_column_decode_pixels(const column_store *store, const colum
     ronchi_stream streams[TILE];
     for (size_t first = 0; first < n_pixels; first += TILE) {
         size_t n = ronchi_min_size(TILE, n_pixels - first);
-        uint16_t *counts = out + first * RONCHI_STREAM_SPAN;
+        uint16_t *counts = out + first * RONCHI_STREAM_PITCH;
         for (size_t i = 0; i < n; i++)
             streams[i] = column_stream(chunk, span->local * store->base.n_pixels + pixels[first + i]);
         size_t bad = kernels->streams_decode(store->tables, streams, n, span->n, stop, counts);
@@ -45,7 +45,7 @@ ronchi_status ronchi_column_decode_pixels(const column_store *store, const colum
         for (size_t i = 0; store->base.dtype == RONCHI_U8 && i < n; i++) {
             uint64_t sum;
             uint32_t max;
-            kernels->total(counts + i * RONCHI_STREAM_SPAN, NULL, stop, &sum, &max);
+            kernels->total(counts + i * RONCHI_STREAM_PITCH, NULL, stop, &sum, &max);
             if (max > UINT8_MAX)
                 return ronchi_column_fail_stream(store, span, pixels[first + i], "a count is above 255 in uint8 data",
                                                  err);
@@ -64,7 +64,7 @@ typedef struct band_job {
     size_t n_tiles; /* per span */
     size_t *spans;  /* numbers of the spans that hold wanted positions */
     size_t n_spans;
-    uint16_t *scratch; /* [threads][TILE][512] */
+    uint16_t *scratch; /* [threads][TILE][pitch] */
 } band_job;
 
 static bool next_run(const band_job *job, const column_span *span, size_t t, ronchi_run *out)
@@ -108,14 +108,14 @@ static void write_run(const band_job *job, const ronchi_run *r, size_t q, size_t
     char *to = ronchi_view_at(out, r->row, r->col, q / cols, q % cols);
     counts += r->t;
     if (out->dtype == RONCHI_U16 && out->stride[3] == 2) {
-        job->kernels->transpose16(counts, RONCHI_STREAM_SPAN * 2, n, rows, to, out->stride[1]);
+        job->kernels->transpose16(counts, RONCHI_STREAM_PITCH * 2, n, rows, to, out->stride[1]);
     } else if (out->dtype == RONCHI_U8 && out->stride[3] == 1) {
-        job->kernels->narrow16(counts, RONCHI_STREAM_SPAN * 2, n, rows, to, out->stride[1]);
+        job->kernels->narrow16(counts, RONCHI_STREAM_PITCH * 2, n, rows, to, out->stride[1]);
     } else {
         for (size_t t = 0; t < rows; t++)
             for (size_t i = 0; i < n; i++)
                 put(to + (ptrdiff_t)t * out->stride[1] + (ptrdiff_t)i * out->stride[3], out->dtype,
-                    counts[i * RONCHI_STREAM_SPAN + t]);
+                    counts[i * RONCHI_STREAM_PITCH + t]);
     }
 }
 
@@ -134,7 +134,7 @@ static ronchi_status check_range(const band_job *job, const ronchi_run *r, size_
     for (size_t i = 0; i < n; i++) {
         uint64_t sum;
         uint32_t max;
-        job->kernels->total(counts + i * RONCHI_STREAM_SPAN + r->t, NULL, r->t_end - r->t, &sum, &max);
+        job->kernels->total(counts + i * RONCHI_STREAM_PITCH + r->t, NULL, r->t_end - r->t, &sum, &max);
         if (max > UINT8_MAX)
             return too_large(job, err);
     }
@@ -147,7 +147,7 @@ static ronchi_status band_item(void *user, size_t item, size_t worker, ronchi_er
     const ronchi_store *base = &job->store->base;
     const ronchi_region *region = job->region;
     const column_span *span = &job->store->spans[job->spans[item / job->n_tiles]];
-    uint16_t *counts = job->scratch + worker * TILE * RONCHI_STREAM_SPAN;
+    uint16_t *counts = job->scratch + worker * TILE * RONCHI_STREAM_PITCH;
     uint32_t pixels[TILE];
     size_t first = item % job->n_tiles * TILE, n = ronchi_min_size(TILE, region->det_rows * region->det_cols - first);
     for (size_t i = 0; i < n; i++) {
@@ -166,7 +166,7 @@ static ronchi_status band_item(void *user, size_t item, size_t worker, ronchi_er
             return status;
         for (size_t i = 0, end; i < n; i = end) {
             end = same_stride_end(job, first + i, first + n) - first;
-            write_run(job, &r, first + i, first + end, counts + i * RONCHI_STREAM_SPAN);
+            write_run(job, &r, first + i, first + end, counts + i * RONCHI_STREAM_PITCH);
         }
     }
     return RONCHI_OK;
@@ -198,7 +198,7 @@ ronchi_status ronchi_column_decode_band(const ronchi_store *base, const ronchi_r
     band_job job = {store, ronchi_context_kernels(context), region, out, n_tiles, NULL, 0, NULL};
     job.spans = ronchi_calloc(context, store->n_spans, sizeof *job.spans);
     job.scratch =
-        ronchi_alloc(context, ronchi_context_threads(context) * TILE * RONCHI_STREAM_SPAN * sizeof *job.scratch);
+        ronchi_alloc(context, ronchi_context_threads(context) * TILE * RONCHI_STREAM_PITCH * sizeof *job.scratch);
     if (!job.spans || !job.scratch)
         status = ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to decode");
     for (size_t i = 0; job.spans && i < store->n_spans; i++)

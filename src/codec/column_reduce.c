@@ -11,7 +11,7 @@
 #include "codec/column.h"
 #include "codec/span_runs.h"
 
-enum { TILE = 128, SEGMENT = 4096 };
+enum { TILE = 512, SEGMENT = 4096 };
 
 typedef struct reduce_job {
     const column_store *store;
@@ -24,7 +24,7 @@ typedef struct reduce_job {
     uint64_t *heaviest;   /* [n_planes] largest weight */
     size_t *spans;        /* numbers of the spans that touch the rectangle */
     size_t n_spans;
-    uint16_t *scratch; /* [threads][TILE][512] */
+    uint16_t *scratch; /* [threads][TILE][pitch] */
     uint64_t *sums;    /* [threads][n_planes][512] */
     uint32_t *sums32;  /* [threads][n_planes][512] */
 } reduce_job;
@@ -115,7 +115,7 @@ static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_
     const reduce_job *job = user;
     const ronchi_reduction *r = job->r;
     const column_span *span = &job->store->spans[job->spans[item / job->n_segments]];
-    uint16_t *counts = job->scratch + worker * TILE * RONCHI_STREAM_SPAN;
+    uint16_t *counts = job->scratch + worker * TILE * RONCHI_STREAM_PITCH;
     uint64_t *sums = job->sums + worker * r->n_planes * RONCHI_STREAM_SPAN;
     uint32_t *sums32 = job->sums32 + worker * r->n_planes * RONCHI_STREAM_SPAN;
     size_t first = item % job->n_segments * SEGMENT, end = ronchi_min_size(first + SEGMENT, job->n_wanted);
@@ -131,9 +131,9 @@ static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_
             return status;
         memset(sums32, 0, r->n_planes * RONCHI_STREAM_SPAN * sizeof *sums32);
         for (size_t i = 0; i < n; i++) {
-            add_planes(job, job->wanted[first + i], counts + i * RONCHI_STREAM_SPAN, k.stop, sums, sums32);
+            add_planes(job, job->wanted[first + i], counts + i * RONCHI_STREAM_PITCH, k.stop, sums, sums32);
             if (pixels)
-                add_pixel(job, job->wanted[first + i], counts + i * RONCHI_STREAM_SPAN, &k);
+                add_pixel(job, job->wanted[first + i], counts + i * RONCHI_STREAM_PITCH, &k);
         }
         for (size_t i = 0; i < r->n_planes * RONCHI_STREAM_SPAN; i++)
             sums[i] += sums32[i];
@@ -196,7 +196,7 @@ static ronchi_status run(reduce_job *job, ronchi_error *err)
     job->wanted = ronchi_calloc(base->context, base->n_pixels, sizeof *job->wanted);
     job->heaviest = ronchi_calloc(base->context, r->n_planes, sizeof *job->heaviest);
     job->spans = ronchi_calloc(base->context, job->store->n_spans, sizeof *job->spans);
-    job->scratch = ronchi_alloc(base->context, threads * TILE * RONCHI_STREAM_SPAN * sizeof *job->scratch);
+    job->scratch = ronchi_alloc(base->context, threads * TILE * RONCHI_STREAM_PITCH * sizeof *job->scratch);
     job->sums = ronchi_alloc(base->context, planes * sizeof *job->sums);
     job->sums32 = ronchi_alloc(base->context, planes * sizeof *job->sums32);
     if (!job->wanted || !job->heaviest || !job->spans || !job->scratch || !job->sums || !job->sums32)

@@ -14,7 +14,7 @@ enum { TILE_COLS = 32, TILE_PIXELS = RONCHI_SUM_SMALL * TILE_COLS };
 typedef struct validate_job {
     const column_store *store;
     const ronchi_kernels *kernels;
-    uint16_t *scratch; /* [threads][TILE_PIXELS][512] */
+    uint16_t *scratch; /* [threads][TILE_PIXELS][pitch] */
 } validate_job;
 
 static ronchi_status bad_sum(const column_store *store, const column_span *span, size_t field, const char *what,
@@ -67,7 +67,7 @@ static ronchi_status check_tile(const validate_job *job, const column_span *span
     memset(sums, 0, sizeof sums);
     for (size_t i = 0; status == RONCHI_OK && i < n; i++)
         if (store->base.valid[pixels[i]])
-            job->kernels->weigh(counts + i * RONCHI_STREAM_SPAN, span->n, 1, sums[i % width / RONCHI_SUM_SMALL]);
+            job->kernels->weigh(counts + i * RONCHI_STREAM_PITCH, span->n, 1, sums[i % width / RONCHI_SUM_SMALL]);
     for (size_t c = 0; status == RONCHI_OK && c * RONCHI_SUM_SMALL < width; c++)
         status = compare(store, span, group * store->fields.small_cols + col / RONCHI_SUM_SMALL + c, sums[c], err);
     return status;
@@ -78,7 +78,7 @@ static ronchi_status small_item(void *user, size_t item, size_t worker, ronchi_e
     const validate_job *job = user;
     const column_store *store = job->store;
     const column_span *span = &store->spans[item / store->fields.small_rows];
-    uint16_t *counts = job->scratch + worker * TILE_PIXELS * RONCHI_STREAM_SPAN;
+    uint16_t *counts = job->scratch + worker * TILE_PIXELS * RONCHI_STREAM_PITCH;
     for (size_t col = 0; col < store->base.shape.det_cols; col += TILE_COLS) {
         ronchi_status status = check_tile(job, span, item % store->fields.small_rows, col, counts, err);
         if (status != RONCHI_OK)
@@ -115,7 +115,7 @@ ronchi_status ronchi_column_validate(const ronchi_store *base, ronchi_error *err
     const column_store *store = (const column_store *)base;
     validate_job job = {store, ronchi_context_kernels(base->context), NULL};
     job.scratch =
-        ronchi_alloc(base->context, ronchi_context_threads(base->context) * TILE_PIXELS * RONCHI_STREAM_SPAN * 2);
+        ronchi_alloc(base->context, ronchi_context_threads(base->context) * TILE_PIXELS * RONCHI_STREAM_PITCH * 2);
     if (!job.scratch)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to validate");
     ronchi_status status =

@@ -19,9 +19,12 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     if (cpu & RONCHI_CPU_AVX2) {
         kernels->bitunshuffle = ronchi_bitunshuffle_avx2;
         kernels->bitshuffle = ronchi_bitshuffle_avx2;
+        ronchi_stream_kernels_avx2(kernels);
     }
-    if (cpu & RONCHI_CPU_AVX512)
+    if (cpu & RONCHI_CPU_AVX512) {
         kernels->bitshuffle = ronchi_bitshuffle_avx512;
+        ronchi_stream_kernels_avx512(kernels);
+    }
     /* The first processors with AVX-512 lower their clock for wide vectors, which costs the LZ4 decoder around this kernel more
      * than it gains; those with VBMI do not. */
     if (cpu & RONCHI_CPU_AVX512VBMI)

@@ -62,7 +62,7 @@ void ronchi_lanes_place(lanes_store *store, size_t index);
 
 /*
  * ronchi_lanes_decode_pixels() decodes the first 'stop' positions of a chunk for a list of at most LANES_TILE pixels.
- *   out  [2 n_pixels][512] u16: low and high half of each pixel
+ *   out  [2 n_pixels][RONCHI_STREAM_PITCH] u16: low and high half of each pixel
  */
 enum { LANES_TILE = 128 };
 ronchi_status ronchi_lanes_decode_pixels(const lanes_store *store, size_t chunk, const uint32_t *pixels,

@@ -19,7 +19,7 @@ typedef struct encode_job {
     const uint8_t *frames;
     const ronchi_kernels *kernels;
     ronchi_stream_pack pack;
-    uint16_t *scratch; /* [threads][TILE_STREAMS][512] */
+    uint16_t *scratch; /* [threads][TILE_STREAMS][pitch] */
 } encode_job;
 
 void ronchi_lanes_digits(const uint8_t digest[32], char out[65])
@@ -60,14 +60,14 @@ static ronchi_status encode_item(void *user, size_t item, size_t worker, ronchi_
         return RONCHI_OK;
     }
     ronchi_stream_piece *piece = &job->pack.pieces[item - 1];
-    uint16_t *values = job->scratch + worker * TILE_STREAMS * RONCHI_STREAM_SPAN;
+    uint16_t *values = job->scratch + worker * TILE_STREAMS * RONCHI_STREAM_PITCH;
     job->kernels->transpose16(job->frames + 2 * piece->first, (ptrdiff_t)(4 * base->n_pixels), n, piece->n_streams,
-                              values, 2 * RONCHI_STREAM_SPAN);
+                              values, 2 * RONCHI_STREAM_PITCH);
     for (size_t i = 0; i < piece->n_streams; i++) {
         ronchi_stream_stats stats;
-        job->kernels->stream_stats(values + i * RONCHI_STREAM_SPAN, n, &stats);
+        job->kernels->stream_stats(values + i * RONCHI_STREAM_PITCH, n, &stats);
         if (!ronchi_stream_pack_add(&job->pack, piece, job->store->tables, piece->first + i,
-                                    values + i * RONCHI_STREAM_SPAN, n, &stats))
+                                    values + i * RONCHI_STREAM_PITCH, n, &stats))
             return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to encode");
     }
     if (base->dtype == RONCHI_U32)
@@ -83,7 +83,7 @@ static ronchi_status run(encode_job *job, ronchi_error *err)
     size_t n_streams = lanes_n_streams(store), n_pieces = ronchi_div_up(store->base.n_pixels, LANES_TILE);
     chunk->offsets = ronchi_calloc(context, n_streams + 1, sizeof *chunk->offsets);
     chunk->selectors = ronchi_calloc(context, n_streams, 1);
-    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * TILE_STREAMS * RONCHI_STREAM_SPAN * 2);
+    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * TILE_STREAMS * RONCHI_STREAM_PITCH * 2);
     if (!chunk->offsets || !chunk->selectors || !job->scratch ||
         !ronchi_stream_pack_init(&job->pack, context, n_streams, n_pieces, chunk->offsets, chunk->selectors))
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to encode");

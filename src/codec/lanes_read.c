@@ -43,7 +43,7 @@ typedef struct band_job {
     size_t n_tiles; /* per chunk */
     size_t *chunks; /* numbers of those that hold wanted positions */
     size_t n_chunks;
-    uint16_t *scratch; /* [threads][2 LANES_TILE][512] */
+    uint16_t *scratch; /* [threads][2 LANES_TILE][pitch] */
 } band_job;
 
 /* Writes one value; false when it does not fit. */
@@ -77,13 +77,13 @@ static ronchi_status write_run(const band_job *job, const ronchi_run *r, size_t 
     char *to = ronchi_view_at(out, r->row, r->col, q / cols, q % cols);
     values += r->t;
     if (ronchi_dtype_size(out->dtype) == 4 && out->stride[3] == 4) {
-        job->kernels->transpose16(values, RONCHI_STREAM_SPAN * 2, 2 * n, rows, to, out->stride[1]);
+        job->kernels->transpose16(values, RONCHI_STREAM_PITCH * 2, 2 * n, rows, to, out->stride[1]);
         return RONCHI_OK;
     }
     for (size_t t = 0; t < rows; t++)
         for (size_t i = 0; i < n; i++) {
-            const uint16_t *low = values + 2 * i * RONCHI_STREAM_SPAN + t;
-            uint32_t value = (uint32_t)low[RONCHI_STREAM_SPAN] << 16 | low[0];
+            const uint16_t *low = values + 2 * i * RONCHI_STREAM_PITCH + t;
+            uint32_t value = (uint32_t)low[RONCHI_STREAM_PITCH] << 16 | low[0];
             if (!put(to + (ptrdiff_t)t * out->stride[1] + (ptrdiff_t)i * out->stride[3], out->dtype, value))
                 return ronchi_fail(err, RONCHI_ERR_RANGE, NULL, RONCHI_NO_OFFSET,
                                    "the count %lu does not fit %s: read as uint32", (unsigned long)value,
@@ -99,7 +99,7 @@ static ronchi_status band_item(void *user, size_t item, size_t worker, ronchi_er
     const ronchi_shape *shape = &job->store->base.shape;
     size_t index = job->chunks[item / job->n_tiles];
     const lanes_chunk *chunk = &job->store->chunks[index];
-    uint16_t *values = job->scratch + worker * 2 * LANES_TILE * RONCHI_STREAM_SPAN;
+    uint16_t *values = job->scratch + worker * 2 * LANES_TILE * RONCHI_STREAM_PITCH;
     uint32_t pixels[LANES_TILE] = {0};
     size_t cols = region->det_cols, first = item % job->n_tiles * LANES_TILE;
     size_t n = ronchi_min_size(LANES_TILE, region->det_rows * cols - first);
@@ -114,7 +114,7 @@ static ronchi_status band_item(void *user, size_t item, size_t worker, ronchi_er
     for (size_t t = 0; ronchi_run_next(region, shape->scan_cols, chunk->first, chunk->n_positions, t, &r); t = r.t_end)
         for (size_t q = first, end; q < first + n; q = end) {
             end = ronchi_min_size(first + n, (q / cols + 1) * cols);
-            status = write_run(job, &r, q, end, values + 2 * (q - first) * RONCHI_STREAM_SPAN, err);
+            status = write_run(job, &r, q, end, values + 2 * (q - first) * RONCHI_STREAM_PITCH, err);
             if (status != RONCHI_OK)
                 return status;
         }
@@ -147,7 +147,7 @@ ronchi_status ronchi_lanes_decode_band(const ronchi_store *base, const ronchi_re
     size_t n_tiles = ronchi_div_up(region->det_rows * region->det_cols, LANES_TILE);
     band_job job = {store, ronchi_context_kernels(context), region, out, n_tiles, NULL, 0, NULL};
     job.chunks = ronchi_calloc(context, store->n_chunks, sizeof *job.chunks);
-    job.scratch = ronchi_alloc(context, ronchi_context_threads(context) * 2 * LANES_TILE * RONCHI_STREAM_SPAN * 2);
+    job.scratch = ronchi_alloc(context, ronchi_context_threads(context) * 2 * LANES_TILE * RONCHI_STREAM_PITCH * 2);
     if (!job.chunks || !job.scratch)
         status = ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to decode");
     for (size_t i = 0; status == RONCHI_OK && i < store->n_chunks; i++)

@@ -18,7 +18,7 @@ typedef struct reduce_job {
     ronchi_region region; /* its rectangle */
     size_t n_wanted;      /* unflagged pixels that have a weight in some plane */
     uint32_t *wanted;
-    uint16_t *scratch; /* [threads][2 LANES_TILE][512] */
+    uint16_t *scratch; /* [threads][2 LANES_TILE][pitch] */
     uint64_t *sums;    /* [threads][n_planes][512] u64 or f64 */
 } reduce_job;
 
@@ -34,12 +34,12 @@ static size_t run_stop(const reduce_job *job, const lanes_chunk *chunk)
 
 static uint16_t *scratch_of(const reduce_job *job, size_t worker)
 {
-    return job->scratch + worker * 2 * LANES_TILE * RONCHI_STREAM_SPAN;
+    return job->scratch + worker * 2 * LANES_TILE * RONCHI_STREAM_PITCH;
 }
 
 static uint32_t value_at(const uint16_t *low, size_t t)
 {
-    return (uint32_t)low[RONCHI_STREAM_SPAN + t] << 16 | low[t];
+    return (uint32_t)low[RONCHI_STREAM_PITCH + t] << 16 | low[t];
 }
 
 static float float_at(const uint16_t *low, size_t t)
@@ -95,7 +95,7 @@ static ronchi_status planes_item(void *user, size_t item, size_t worker, ronchi_
         for (size_t i = 0; i < n; i++)
             for (size_t p = 0; p < job->r->n_planes; p++)
                 if (job->r->planes[p][job->wanted[first + i]])
-                    weigh(job, job->r->planes[p][job->wanted[first + i]], values + 2 * i * RONCHI_STREAM_SPAN, stop,
+                    weigh(job, job->r->planes[p][job->wanted[first + i]], values + 2 * i * RONCHI_STREAM_PITCH, stop,
                           sums + p * RONCHI_STREAM_SPAN);
     }
     write_planes(job, chunk, sums);
@@ -171,7 +171,7 @@ static ronchi_status pixels_item(void *user, size_t item, size_t worker, ronchi_
         if (status != RONCHI_OK)
             return status;
         for (size_t i = 0; i < n; i++)
-            add_pixel(job, chunk, pixels[i], values + 2 * i * RONCHI_STREAM_SPAN);
+            add_pixel(job, chunk, pixels[i], values + 2 * i * RONCHI_STREAM_PITCH);
     }
     return RONCHI_OK;
 }
@@ -210,7 +210,7 @@ static ronchi_status run(reduce_job *job, ronchi_error *err)
     const ronchi_reduction *r = job->r;
     size_t threads = ronchi_context_threads(context), n_pixels = job->store->base.n_pixels;
     job->wanted = ronchi_calloc(context, n_pixels, sizeof *job->wanted);
-    job->scratch = ronchi_alloc(context, threads * 2 * LANES_TILE * RONCHI_STREAM_SPAN * sizeof *job->scratch);
+    job->scratch = ronchi_alloc(context, threads * 2 * LANES_TILE * RONCHI_STREAM_PITCH * sizeof *job->scratch);
     job->sums = ronchi_alloc(context, threads * r->n_planes * RONCHI_STREAM_SPAN * sizeof *job->sums);
     if (!job->wanted || !job->scratch || !job->sums)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to add up counts");

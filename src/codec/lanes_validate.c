@@ -16,7 +16,7 @@ typedef struct validate_job {
     EVP_MD_CTX *hash;
     size_t chunk;       /* being decoded; n_chunks after the last */
     uint8_t *frames[2]; /* of this chunk and the one before, by parity */
-    uint16_t *scratch;  /* [threads][2 LANES_TILE][512] */
+    uint16_t *scratch;  /* [threads][2 LANES_TILE][pitch] */
 } validate_job;
 
 static ronchi_status hash_before(const validate_job *job, ronchi_error *err)
@@ -38,12 +38,12 @@ static ronchi_status decode_item(void *user, size_t item, size_t worker, ronchi_
         return hash_before(job, err);
     size_t first = (item - 1) * LANES_TILE, n = ronchi_min_size(LANES_TILE, store->base.n_pixels - first);
     size_t n_positions = store->chunks[job->chunk].n_positions;
-    uint16_t *values = job->scratch + worker * 2 * LANES_TILE * RONCHI_STREAM_SPAN;
+    uint16_t *values = job->scratch + worker * 2 * LANES_TILE * RONCHI_STREAM_PITCH;
     for (size_t i = 0; i < n; i++)
         pixels[i] = (uint32_t)(first + i);
     ronchi_status status = ronchi_lanes_decode_pixels(store, job->chunk, pixels, n, n_positions, values, err);
     if (status == RONCHI_OK)
-        job->kernels->transpose16(values, RONCHI_STREAM_SPAN * 2, 2 * n, n_positions,
+        job->kernels->transpose16(values, RONCHI_STREAM_PITCH * 2, 2 * n, n_positions,
                                   job->frames[job->chunk % 2] + 4 * first, (ptrdiff_t)(4 * store->base.n_pixels));
     return status;
 }
@@ -57,7 +57,7 @@ static ronchi_status run(validate_job *job, ronchi_error *err)
         most = store->chunks[i].n_positions > most ? store->chunks[i].n_positions : most;
     for (int i = 0; i < 2; i++)
         job->frames[i] = ronchi_alloc(context, 4 * most * n_pixels);
-    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * 2 * LANES_TILE * RONCHI_STREAM_SPAN * 2);
+    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * 2 * LANES_TILE * RONCHI_STREAM_PITCH * 2);
     job->hash = EVP_MD_CTX_new();
     if (!job->frames[0] || !job->frames[1] || !job->scratch || !job->hash ||
         EVP_DigestInit_ex(job->hash, EVP_sha256(), NULL) != 1)

@@ -62,7 +62,7 @@ void ronchi_stream_tables_fill(ronchi_stream_tables *tables)
             tables->first[m][s] = (uint16_t)first;
             tables->encode[m][s] = symbol_of(slots, first);
             for (uint32_t slot = first; slot < first + slots; slot++)
-                tables->decode[m][slot] = slots << 16 | first << 6 | s;
+                tables->decode[m][slot] = slots << 16 | (slot - first) << 6 | s;
             first += slots;
         }
     }
@@ -116,8 +116,8 @@ static ronchi_stream_fault decode_rans(const uint32_t *row, const ronchi_stream 
     if (x < RONCHI_STREAM_LOW || x >= RONCHI_STREAM_HIGH)
         return RONCHI_STREAM_BAD_START;
     for (size_t t = 0; t < stop; t++) {
-        uint32_t slot = x % RONCHI_STREAM_SLOTS, entry = row[slot];
-        x = (entry >> 16) * (x / RONCHI_STREAM_SLOTS) + slot - (entry >> 6 & 1023);
+        uint32_t entry = row[x % RONCHI_STREAM_SLOTS];
+        x = (entry >> 16) * (x / RONCHI_STREAM_SLOTS) + (entry >> 6 & 1023);
         while (x < RONCHI_STREAM_LOW) {
             if (p == end)
                 return RONCHI_STREAM_TRUNCATED;

@@ -12,7 +12,9 @@
 #include <stdint.h>
 
 enum {
-    RONCHI_STREAM_SPAN = 512,   /* most values of a stream, and the pitch of decoded streams */
+    RONCHI_STREAM_SPAN = 512,   /* most values of a stream */
+    RONCHI_STREAM_PITCH = 544,  /* values from one decoded stream to the next: an odd number of cache lines, so that
+                                   streams  beside each other do not fight for the same lines of a cache */
     RONCHI_STREAM_MODELS = 64,  /* rows of the table: Poisson laws of rising mean */
     RONCHI_STREAM_SYMBOLS = 33, /* values 0..31 and the escape */
     RONCHI_STREAM_ESCAPE = 32,
@@ -45,7 +47,8 @@ typedef struct ronchi_stream_symbol {
 
 /* Derived from the slots, once per store. */
 typedef struct ronchi_stream_tables {
-    uint32_t decode[RONCHI_STREAM_MODELS][RONCHI_STREAM_SLOTS]; /* slots << 16 | first slot << 6 | symbol */
+    uint32_t decode[RONCHI_STREAM_MODELS][RONCHI_STREAM_SLOTS]; /* slots << 16 |
+                                                                    slot within the symbol << 6 | symbol */
     ronchi_stream_symbol encode[RONCHI_STREAM_MODELS][RONCHI_STREAM_SYMBOLS];
     uint16_t first[RONCHI_STREAM_MODELS][RONCHI_STREAM_SYMBOLS]; /* first slot of each symbol */
 } ronchi_stream_tables;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "codec/stream.h"
+#include "codec/stream_loops.h"
 
 /* Side of the squares in which matrices are walked, so that both sides stay in the nearest cache. */
 enum { SQUARE = 16 };
@@ -51,40 +51,24 @@ static size_t streams_decode(const ronchi_stream_tables *tables, const ronchi_st
                              size_t n, size_t stop, uint16_t *out)
 {
     for (size_t i = 0; i < n_streams; i++)
-        if (ronchi_stream_decode(tables, &streams[i], n, stop, out + i * RONCHI_STREAM_SPAN) != RONCHI_STREAM_OK)
+        if (ronchi_stream_decode(tables, &streams[i], n, stop, out + i * RONCHI_STREAM_PITCH) != RONCHI_STREAM_OK)
             return i;
     return n_streams;
 }
 
 static void stream_stats(const uint16_t *values, size_t n, ronchi_stream_stats *out)
 {
-    ronchi_stream_stats s = {values[0], values[0], 0, 0};
-    for (size_t t = 0; t < n; t++) {
-        uint32_t value = values[t];
-        s.min = value < s.min ? value : s.min;
-        s.max = value > s.max ? value : s.max;
-        s.nonzero += value > 0;
-        s.clipped += value < RONCHI_STREAM_ESCAPE ? value : RONCHI_STREAM_ESCAPE;
-    }
-    *out = s;
+    ronchi_loop_stats(values, n, out);
 }
 
 static void weigh(const uint16_t *counts, size_t n, uint32_t weight, uint32_t *sums)
 {
-    for (size_t t = 0; t < n; t++)
-        sums[t] += weight * counts[t];
+    ronchi_loop_weigh(counts, n, weight, sums);
 }
 
 static void total(const uint16_t *counts, const uint16_t *keep, size_t n, uint64_t *sum, uint32_t *max)
 {
-    uint32_t added = 0, largest = 0; /* 512 counts of 16 bits fit */
-    for (size_t t = 0; t < n; t++) {
-        uint32_t value = keep ? (uint32_t)(counts[t] & keep[t]) : counts[t];
-        added += value;
-        largest = value > largest ? value : largest;
-    }
-    *sum = added;
-    *max = largest;
+    ronchi_loop_total(counts, keep, n, sum, max);
 }
 
 void ronchi_stream_kernels_c(ronchi_kernels *kernels)

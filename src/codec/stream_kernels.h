@@ -8,4 +8,11 @@
 /* ronchi_stream_kernels_c() fills the slots with plain C, the reference. */
 void ronchi_stream_kernels_c(ronchi_kernels *kernels);
 
+/* The same for the instruction set in the name: overwrites the slots that are faster with it. */
+void ronchi_stream_kernels_avx2(ronchi_kernels *kernels);
+void ronchi_stream_kernels_avx512(ronchi_kernels *kernels);
+
+size_t ronchi_streams_decode_avx512(const struct ronchi_stream_tables *tables, const struct ronchi_stream *streams,
+                                    size_t n_streams, size_t n, size_t stop, uint16_t *out);
+
 #endif
