@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* compare.c - every raw value against the source, read again in bounded memory. */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/format.h"
-#include "resident/acquisition.h"
+#include "resident/flagged.h"
 
 typedef struct compare {
     const ronchi_acquisition *acquisition;
@@ -14,6 +15,9 @@ typedef struct compare {
     const uint8_t *held; /* the block's raw frames in the source's dtype */
     uint8_t *scratch;    /* [threads][frame] */
     size_t frame_bytes;
+    ronchi_flagged policy; /* the correction that the copy was made with, done to the source too */
+    uint8_t *valid;        /* of the source's mask, when there is a correction */
+    size_t *flagged, n_flagged;
     atomic_uint_fast64_t different;
     atomic_uint_fast64_t first; /* lowest flattened value index that differs, UINT64_MAX while none does */
 } compare;
@@ -33,6 +37,9 @@ static ronchi_status compare_frame(void *user, size_t j, size_t worker, ronchi_e
     const uint8_t *have = c->held + j * c->frame_bytes;
     ronchi_status status =
         c->source->format->decode(c->source, &c->staged, ronchi_source_frame(c->source, position), want, err);
+    if (status == RONCHI_OK && c->n_flagged)
+        ronchi_flagged_correct(&c->source->shape, c->source->dtype, c->valid, c->flagged, c->n_flagged, c->policy,
+                               want);
     if (status != RONCHI_OK || memcmp(want, have, c->frame_bytes) == 0)
         return status;
     size_t size = ronchi_dtype_size(c->source->dtype), n_pixels = c->acquisition->store->n_pixels;
@@ -86,6 +93,21 @@ static ronchi_status check_alike(const ronchi_acquisition *acquisition, const ro
     return RONCHI_OK;
 }
 
+/* A copy made with --flagged zero or median equals the source under the same correction. */
+static ronchi_status take_policy(compare *c, const ronchi_source_options *options, ronchi_error *err)
+{
+    size_t n_pixels = c->acquisition->store->n_pixels;
+    c->policy = options ? (ronchi_flagged)options->flagged : RONCHI_FLAGGED_KEEP;
+    if (c->policy == RONCHI_FLAGGED_KEEP || !c->source->pixel_mask)
+        return RONCHI_OK;
+    c->valid = ronchi_alloc(c->acquisition->context, n_pixels);
+    if (!c->valid)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for the pixel mask");
+    for (size_t p = 0; p < n_pixels; p++)
+        c->valid[p] = c->source->pixel_mask[p] == 0;
+    return ronchi_flagged_list(c->valid, n_pixels, &c->flagged, &c->n_flagged, err);
+}
+
 static void say_first(const compare *c, const char *path, ronchi_error *err)
 {
     const ronchi_shape *s = &c->acquisition->store->shape;
@@ -117,6 +139,8 @@ ronchi_status ronchi_acquisition_compare(const ronchi_acquisition *acquisition, 
     atomic_init(&c.first, UINT64_MAX);
     void *held = NULL;
     status = check_alike(acquisition, c.source, path, err);
+    if (status == RONCHI_OK)
+        status = take_policy(&c, options, err);
     if (status == RONCHI_OK) {
         c.frame_bytes = acquisition->store->n_pixels * ronchi_dtype_size(c.source->dtype);
         held = ronchi_acquisition_block_buffer(acquisition, c.source->dtype, err);
@@ -131,6 +155,8 @@ ronchi_status ronchi_acquisition_compare(const ronchi_acquisition *acquisition, 
         say_first(&c, path, err);
     ronchi_free(context, held);
     ronchi_free(context, c.scratch);
+    ronchi_free(context, c.valid);
+    free(c.flagged);
     ronchi_source_close(c.source);
     return status;
 }
