@@ -80,7 +80,7 @@ static ronchi_status describe_filters(hid_t plist, ronchi_h5_info *out, ronchi_e
                                name[0] ? name : "unnamed", n > 1 ? " in a chain of filters" : "");
         out->filter = RONCHI_H5_LIBRARY;
         if (i == 0 || id == H5Z_FILTER_DEFLATE)
-            snprintf(out->filter_name, sizeof out->filter_name, "%s", id == H5Z_FILTER_DEFLATE ? "gzip" : name);
+            snprintf(out->filter_name, sizeof out->filter_name, "%.31s", id == H5Z_FILTER_DEFLATE ? "gzip" : name);
     }
     return RONCHI_OK;
 }
