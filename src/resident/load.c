@@ -126,6 +126,19 @@ static ronchi_status check_float_mask(const load *l, ronchi_error *err)
                        l->n_flagged);
 }
 
+/* The table of raw values; RONCHI_ERR_RANGE when it is too large for a file's header, so that uint32 is held instead.
+ */
+static ronchi_status take_raw(load *l, ronchi_raw_collector *collector, ronchi_error *err)
+{
+    json_t *table = NULL;
+    l->n_zeroed = collector->n_zeroed;
+    ronchi_status status = ronchi_raw_finish(collector, l->flagged, UINT16_MAX, &l->raw, &l->n_raw, err);
+    if (status == RONCHI_OK && ronchi_raw_encode(l->n_raw, l->raw, &table, NULL) == RONCHI_ERR_UNSUPPORTED)
+        status = RONCHI_ERR_RANGE;
+    json_decref(table);
+    return status;
+}
+
 /* One attempt with one profile and dtype. */
 static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, ronchi_error *err)
 {
@@ -146,10 +159,8 @@ static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, 
     bool narrow = dtype != l->feed->dtype;
     if (status == RONCHI_OK)
         status = ronchi_ingest(l->store, l->feed, &how, narrow && keep ? &collector : NULL, err);
-    if (status == RONCHI_OK && narrow && keep) {
-        l->n_zeroed = collector.n_zeroed;
-        status = ronchi_raw_finish(&collector, l->flagged, UINT16_MAX, &l->raw, &l->n_raw, err);
-    }
+    if (status == RONCHI_OK && narrow && keep)
+        status = take_raw(l, &collector, err);
     ronchi_raw_collector_release(&collector);
     if (status != RONCHI_OK && l->store) {
         profile->destroy(l->store);
@@ -186,6 +197,12 @@ static ronchi_status build_store(load *l, ronchi_error *err)
     if (asked == RONCHI_PROFILE_COLUMN)
         return ronchi_fail(err, RONCHI_ERR_RANGE, l->feed->name, RONCHI_NO_OFFSET,
                            "counts above 65535: column-rans-v2 cannot hold them; leave --profile away");
+    ronchi_raw_free(l->n_raw, l->raw);
+    l->raw = NULL;
+    l->n_raw = 0;
+    l->n_zeroed = 0;
+    if (err) /* the first attempt's failure is no error of the call */
+        memset(err, 0, sizeof *err);
     return attempt(l, wide_profile(id), RONCHI_U32, err);
 }
 
