@@ -425,10 +425,10 @@ static void tiffs_hold_the_numbers(void **state)
             fail_msg("%s", err.message);
         assert_int_equal(count_files(p, 0), 1);
         TIFF *tiff = TIFFOpen(p->path, "r");
-        uint32_t rows, cols;
-        uint16_t bits, format, unit;
-        float resolution;
-        char *text;
+        uint32_t rows = 0, cols = 0;
+        uint16_t bits = 0, format = 0, unit = 0;
+        float resolution = 0;
+        char *text = NULL;
         assert_true(TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &rows) && TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &cols));
         assert_true(TIFFGetField(tiff, TIFFTAG_BITSPERSAMPLE, &bits) &&
                     TIFFGetField(tiff, TIFFTAG_SAMPLEFORMAT, &format));

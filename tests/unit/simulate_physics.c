@@ -25,7 +25,7 @@ static ronchi_simulate_options small(void)
 static ronchi_simulation *make(ronchi_context *context, ronchi_simulate_options *options,
                                const ronchi_specimen *specimen)
 {
-    ronchi_simulation *simulation;
+    ronchi_simulation *simulation = NULL;
     ronchi_error err;
     if (ronchi_simulation_check(options, options, &err) != RONCHI_OK ||
         ronchi_simulation_create(context, options, specimen, &simulation, &err) != RONCHI_OK)
