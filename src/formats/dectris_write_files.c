@@ -184,15 +184,11 @@ static hid_t create_counts(hid_t group, const ronchi_dectris_options *options, u
     return dataset;
 }
 
-bool ronchi_dectris_data_create(const char *path, const ronchi_dectris_options *options, uint64_t first, uint64_t count,
-                                hid_t *file, hid_t *dataset)
+bool ronchi_dectris_data_fill(hid_t file, const ronchi_dectris_options *options, uint64_t first, uint64_t count,
+                              hid_t *dataset)
 {
     uint64_t low = first + 1, high = first + count;
-    *dataset = -1;
-    *file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
-    if (*file < 0)
-        return false;
-    hid_t entry = make_group(*file, "entry", "NXentry"), data = make_group(entry, "data", "NXdata");
+    hid_t entry = make_group(file, "entry", "NXentry"), data = make_group(entry, "data", "NXdata");
     *dataset = create_counts(data, options, count);
     bool done = *dataset >= 0 && put_attribute(*dataset, "image_nr_low", H5T_NATIVE_UINT64, 0, NULL, &low) &&
                 put_attribute(*dataset, "image_nr_high", H5T_NATIVE_UINT64, 0, NULL, &high);
@@ -273,11 +269,8 @@ static bool put_detector(hid_t instrument, const ronchi_dectris_options *options
     return done;
 }
 
-bool ronchi_dectris_master_create(const char *path, const char *stem, const ronchi_dectris_options *options)
+bool ronchi_dectris_master_fill(hid_t file, const char *stem, const ronchi_dectris_options *options)
 {
-    hid_t file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
-    if (file < 0)
-        return false;
     hid_t entry = make_group(file, "entry", "NXentry"), data = make_group(entry, "data", "NXdata");
     hid_t instrument = make_group(entry, "instrument", "NXinstrument");
     bool done = data >= 0 && instrument >= 0 && attribute_text(file, "default", "entry") &&
@@ -289,12 +282,12 @@ bool ronchi_dectris_master_create(const char *path, const char *stem, const ronc
     H5Gclose(instrument);
     H5Gclose(data);
     H5Gclose(entry);
-    return H5Fclose(file) >= 0 && done;
+    return done;
 }
 
 /* ------------------------------------------------------------------------------------------------------- companion */
 
-bool ronchi_dectris_companion_create(const char *path, const ronchi_dectris_options *options)
+bool ronchi_dectris_companion_fill(hid_t file, const ronchi_dectris_options *options)
 {
     const ronchi_dectris_companion *c = options->companion;
     const struct {
@@ -313,9 +306,6 @@ bool ronchi_dectris_companion_create(const char *path, const ronchi_dectris_opti
     hsize_t one = 1;
     int64_t cols = (int64_t)options->shape.scan_cols, rows = (int64_t)options->shape.scan_rows;
     uint8_t calibrated = c->scan_step_a > 0.0;
-    hid_t file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
-    if (file < 0)
-        return false;
     hid_t group = make_group(file, "STEM Metadata", NULL);
     bool done = group >= 0 && put_attribute(group, "NumPixelsX", H5T_NATIVE_INT64, 0, NULL, &cols) &&
                 put_attribute(group, "NumPixelsY", H5T_NATIVE_INT64, 0, NULL, &rows) &&
@@ -324,5 +314,5 @@ bool ronchi_dectris_companion_create(const char *path, const ronchi_dectris_opti
     for (size_t i = 0; done && i < sizeof numbers / sizeof numbers[0]; i++)
         done = put_attribute(group, numbers[i].name, H5T_NATIVE_DOUBLE, 1, &one, &numbers[i].value);
     H5Gclose(group);
-    return H5Fclose(file) >= 0 && done;
+    return done;
 }

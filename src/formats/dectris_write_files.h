@@ -7,19 +7,19 @@
 
 #include "formats/dectris_write.h"
 
-/* All of them are called inside the HDF5 guard and return false when libhdf5 failed. */
+/* All of them are called inside the HDF5 guard, fill an empty file and return false when libhdf5 failed. */
 
 /*
- * ronchi_dectris_data_create() makes a data file for frames first..first+count-1 and leaves its dataset open in *file
- * and *dataset (-1 when it failed).
+ * ronchi_dectris_data_fill() makes the dataset for frames first..first+count-1 and leaves it open in *dataset (-1 when
+ * that failed).
  */
-bool ronchi_dectris_data_create(const char *path, const ronchi_dectris_options *options, uint64_t first, uint64_t count,
-                                hid_t *file, hid_t *dataset);
+bool ronchi_dectris_data_fill(hid_t file, const ronchi_dectris_options *options, uint64_t first, uint64_t count,
+                              hid_t *dataset);
 
-/* ronchi_dectris_master_create() writes a whole master; 'stem' is the file name without folder and "_master.h5". */
-bool ronchi_dectris_master_create(const char *path, const char *stem, const ronchi_dectris_options *options);
+/* ronchi_dectris_master_fill() writes a whole master; 'stem' is the file name without folder and "_master.h5". */
+bool ronchi_dectris_master_fill(hid_t file, const char *stem, const ronchi_dectris_options *options);
 
-bool ronchi_dectris_companion_create(const char *path, const ronchi_dectris_options *options);
+bool ronchi_dectris_companion_fill(hid_t file, const ronchi_dectris_options *options);
 
 /* Files and frames of file 'index'. */
 uint64_t ronchi_dectris_files(const ronchi_dectris_options *options);

@@ -2,9 +2,12 @@
 /* dectris_write.c - masters as written: read back by our reader and by libhdf5 itself, and what is left after a
  * failure. */
 #include <dirent.h>
+#include <errno.h>
 #include <hdf5.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/port.h"
@@ -288,6 +291,47 @@ static void half_an_acquisition_leaves_nothing(void **state)
     free(frames);
 }
 
+/* A full disk, played by the limit on file sizes: wherever it strikes, the error is clean and nothing stays. */
+static void a_full_disk_leaves_nothing(void **state)
+{
+    place *p = *state;
+    struct rlimit before, now;
+    ronchi_error err;
+    static const char *const filters[] = {"bslz4", "gzip", "none"};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    for (size_t f = 0; f < 3; f++) {
+        ronchi_dectris_options o = plain();
+        uint32_t *mask = calloc(PIXELS, sizeof *mask);
+        o.filter = filters[f];
+        o.frames_per_file = 0;
+        o.dtype = RONCHI_U32;
+        o.pixel_mask = mask;
+        uint8_t *frames = make_frames(&o);
+        size_t failures = 0;
+        for (rlim_t limit = 16; limit < 40000; limit += 487) {
+            now = before;
+            now.rlim_cur = limit;
+            assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+            ronchi_status status = write_all(p, &o, frames, &err);
+            assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+            if (status != RONCHI_OK) {
+                assert_int_equal(status, RONCHI_ERR_IO);
+                assert_int_equal(err.native, EFBIG);
+                assert_int_equal(strncmp(err.file, p->folder, strlen(p->folder)), 0);
+                assert_null(strstr(err.file, ".tmp"));
+                assert_int_equal(count_files(p, 0), 0);
+                failures++;
+            }
+            count_files(p, 1);
+        }
+        assert_true(failures > 20 && failures < 82); /* each place was struck, and the largest limits are enough */
+        free(frames);
+        free(mask);
+    }
+    signal(SIGXFSZ, SIG_DFL);
+}
+
 static void impossible_calls_are_named(void **state)
 {
     place *p = *state;
@@ -326,7 +370,7 @@ int main(void)
         TEST(every_filter_and_type_comes_back),  TEST(libhdf5_reads_it),
         TEST(files_can_be_moved_and_repeated),   TEST(an_existing_file_is_refused),
         TEST(a_file_that_comes_between_is_kept), TEST(half_an_acquisition_leaves_nothing),
-        TEST(impossible_calls_are_named),
+        TEST(a_full_disk_leaves_nothing),        TEST(impossible_calls_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,10 @@
 #include <dirent.h>
 #include <math.h>
 #include <png.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <tiffio.h>
 #include <unistd.h>
 
@@ -471,6 +473,50 @@ static void a_tiff_refuses_what_it_cannot_hold(void **state)
     assert_int_equal(count_files(p, 0), 1);
 }
 
+/* A full disk, played by the limit on file sizes: a picture is whole or not there. */
+static void a_full_disk_leaves_nothing(void **state)
+{
+    const place *p = *state;
+    enum { SIDE = 64 };
+    uint16_t values[SIDE * SIDE], line[SIDE];
+    uint64_t random = 8;
+    for (size_t i = 0; i < SIDE * SIDE; i++)
+        values[i] = (uint16_t)test_random(&random);
+    ronchi_view view = ronchi_view_2d(values, RONCHI_U16, SIDE, SIDE);
+    ronchi_picture_options o = plain();
+    struct rlimit before, now;
+    ronchi_error err;
+    size_t failures = 0, pictures = 0;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t limit = 0; limit < 9000; limit += limit < 8000 ? 173 : 7) {
+        for (int kind = 0; kind < 2; kind++) {
+            now = before;
+            now.rlim_cur = limit;
+            assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+            ronchi_status status = (kind ? ronchi_picture_tiff : ronchi_picture_png)(p->path, &view, &o, &err);
+            assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+            assert_int_equal(count_files(p, 0), status == RONCHI_OK);
+            failures += status == RONCHI_ERR_IO;
+            pictures += status == RONCHI_OK;
+            if (status == RONCHI_OK && kind) {
+                TIFF *tiff = TIFFOpen(p->path, "r");
+                assert_non_null(tiff);
+                for (uint32_t i = 0; i < SIDE; i++) {
+                    assert_true(TIFFReadScanline(tiff, line, i, 0) >= 0);
+                    assert_memory_equal(line, values + i * SIDE, sizeof line);
+                }
+                TIFFClose(tiff);
+            } else if (status == RONCHI_OK) {
+                free(load(p->path, 1).bytes);
+            }
+            count_files(p, 1);
+        }
+    }
+    signal(SIGXFSZ, SIG_DFL);
+    assert_true(failures > 50 && pictures > 50);
+}
+
 /* ------------------------------------------------------------------------------------------------------- refusals */
 
 static void wrong_calls_are_named(void **state)
@@ -530,6 +576,7 @@ int main(void)
         TEST(a_bar_is_drawn_below),
         TEST(tiffs_hold_the_numbers),
         TEST(a_tiff_refuses_what_it_cannot_hold),
+        TEST(a_full_disk_leaves_nothing),
         TEST(wrong_calls_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
