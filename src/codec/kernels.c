@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codec/bitshuffle_core.h"
+#include "codec/lane_rans.h"
 #include "codec/stream_kernels.h"
 #include "ronchi/core.h"
 
@@ -15,6 +16,8 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     ronchi_stream_kernels_c(kernels);
     kernels->bitunshuffle = ronchi_bitunshuffle_c;
     kernels->bitshuffle = ronchi_bitshuffle_c;
+    kernels->lane_decode16 = ronchi_lane_decode16;
+    kernels->lane_sum = ronchi_lane_sum_c;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (cpu & RONCHI_CPU_AVX2) {
         kernels->bitunshuffle = ronchi_bitunshuffle_avx2;

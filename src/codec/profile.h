@@ -165,6 +165,7 @@ struct ronchi_profile {
 /* The tables, one per profile. */
 extern const ronchi_profile ronchi_profile_dense;
 extern const ronchi_profile ronchi_profile_column;
+extern const ronchi_profile ronchi_profile_lane;
 extern const ronchi_profile ronchi_profile_float_lanes;
 extern const ronchi_profile ronchi_profile_uint32_lanes;
 

@@ -50,6 +50,26 @@ typedef void ronchi_weigh_fn(const uint16_t *counts, size_t n, uint32_t weight, 
 /* Sum and maximum of counts[t] & keep[t] (keep NULL: all), n <= 512. */
 typedef void ronchi_total_fn(const uint16_t *counts, const uint16_t *keep, size_t n, uint64_t *sum, uint32_t *max);
 
+/* ------------------------------------------------------------------- streams of lane-rans-v1 (codec/lane_rans.h) */
+
+struct ronchi_lane_tables;
+struct ronchi_lane_brick;
+
+/*
+ * Decodes stream 's' of a brick to out [stop_pixel][512]; values of positions behind the stream's last are unspecified.
+ * With stop_pixel == the brick's pixels the end of the stream is checked.  Returns NULL, or what is wrong as a static
+ * text.
+ */
+typedef const char *ronchi_lane_decode_fn(const struct ronchi_lane_tables *tables,
+                                          const struct ronchi_lane_brick *brick, size_t s, size_t stop_pixel,
+                                          uint32_t largest, uint16_t *out);
+/*
+ * sums[i] += the counts of position i of stream 's' at the pixels whose bit in 'take' is set.  'scratch' is [64][512].
+ * Positions behind the stream's last get anything.
+ */
+typedef const char *ronchi_lane_sum_fn(const struct ronchi_lane_tables *tables, const struct ronchi_lane_brick *brick,
+                                       size_t s, uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *sums);
+
 typedef struct ronchi_kernels {
     ronchi_bitshuffle_fn *bitunshuffle;
     ronchi_bitshuffle_fn *bitshuffle;
@@ -58,6 +78,8 @@ typedef struct ronchi_kernels {
     ronchi_stream_stats_fn *stream_stats;
     ronchi_weigh_fn *weigh;
     ronchi_total_fn *total;
+    ronchi_lane_decode_fn *lane_decode16;
+    ronchi_lane_sum_fn *lane_sum;
 } ronchi_kernels;
 
 /*

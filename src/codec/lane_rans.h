@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lane_rans.h - lane-rans-v1: bricks of a detector tile and a scan rectangle, coded by 16 rANS lanes over the
+ * positions.
+ *
+ * docs/format.md fixes every bit; the names here are its names.  One chunk holds one scan rectangle: a header, the
+ * sizes of its bricks (one per detector tile) and the bricks.  A brick holds one or two streams of up to 512 positions;
+ * each can be decoded without the other.
+ */
+#ifndef RONCHI_CODEC_LANE_RANS_H
+#define RONCHI_CODEC_LANE_RANS_H
+
+#include "codec/profile.h"
+#include "core/kernels.h"
+
+enum {
+    LANE_LANES = 16,
+    LANE_ROWS = 32,                     /* positions of one lane in a stream, at most */
+    LANE_SPAN = LANE_LANES * LANE_ROWS, /* positions of a stream, at most */
+    LANE_STREAMS = 2,                   /* streams of a brick, at most */
+    LANE_TILE = 64,                     /* pixels of a tile, at most */
+    LANE_SLOTS = 256,                   /* slots of a table */
+    LANE_SYMBOLS = 16,                  /* symbols of a table */
+    LANE_ESCAPE = 15,                   /* the symbol that says: see the escapes */
+    LANE_SPARSE = 40,                   /* sparse models: ids 1..40 */
+    LANE_COUNT = 96,                    /* count models: ids 41..136 */
+    LANE_WIDE = 10,                     /* wide models: ids 137..146 */
+    LANE_MODELS = LANE_SPARSE + LANE_COUNT + LANE_WIDE,
+    LANE_ID_ZERO = 0, /* pixel without counts */
+    LANE_ID_COUNT = 1 + LANE_SPARSE,
+    LANE_ID_WIDE = LANE_ID_COUNT + LANE_COUNT,
+    LANE_ID_PACKED = 1 + LANE_MODELS, /* 147: base and plain bits */
+    LANE_MAX_SHIFT = 8,
+    LANE_CHUNK_HEADER = 64,                    /* bytes before the brick sizes */
+    LANE_SLACK_WORDS = LANE_SPAN + LANE_LANES, /* words behind a chunk's payload that a decoder may read, not use */
+    LANE_RECTANGLE = 32                        /* side of a scan rectangle, at most */
+};
+
+/* Decoded bytes of the frames of one scan rectangle, at most. */
+#define LANE_RECTANGLE_BYTES (UINT64_C(96) << 20)
+/* State of a lane: at least this between symbols, and exactly this at the beginning of encoding = end of decoding. */
+#define LANE_STATE UINT32_C(65536)
+
+/* One model's table, in the forms that decoders and the encoder want. */
+typedef struct ronchi_lane_table {
+    uint32_t own[LANE_SYMBOLS];   /* in-register form: entry of a bucket's own piece, threshold slot in bits 0..7 */
+    uint32_t alias[LANE_SYMBOLS]; /* entry of its alias piece.  Entries: symbol 28..31, rank - slot 18..27, f 8..15 */
+    uint32_t slot[LANE_SLOTS];    /* per slot: symbol << 16 | f << 8 | rank */
+    uint8_t place[LANE_SLOTS];    /* slot of (first[symbol] + rank) */
+    uint8_t frequency[LANE_SYMBOLS];
+    uint8_t first[LANE_SYMBOLS];
+    uint8_t shift;   /* sparse: log2 of the rows of a group */
+    uint8_t largest; /* symbol of the largest frequency, the lowest of several */
+    uint8_t padding[14];
+    uint64_t inverse[LANE_SYMBOLS]; /* floor(2^40 / f) + 1, so that x / f = x * inverse >> 40 for x < f << 24 */
+} ronchi_lane_table;
+
+/* All models, index id - 1, and what else is computed once.  Constant after ronchi_lane_tables_fill(). */
+struct ronchi_lane_tables {
+    ronchi_lane_table model[LANE_MODELS];
+    uint32_t crc[256];
+};
+typedef struct ronchi_lane_tables ronchi_lane_tables;
+
+/* Fills 'tables'.  Pure: the same on every machine. */
+void ronchi_lane_tables_fill(ronchi_lane_tables *tables);
+/* CRC-32C (Castagnoli, reflected, initial and final value all ones) of 'n' bytes. */
+uint32_t ronchi_lane_crc(const ronchi_lane_tables *tables, const void *bytes, size_t n);
+
+/* How one shape is cut: a function of shape and dtype alone. */
+typedef struct ronchi_lane_layout {
+    ronchi_shape shape;
+    size_t value_bytes;
+    size_t tile_rows, tile_cols; /* of a whole tile */
+    size_t tiles_down, tiles_across, n_tiles;
+    size_t rect_rows, rect_cols; /* of a whole rectangle */
+    size_t rects_down, rects_across, n_rects;
+} ronchi_lane_layout;
+
+/* Pixels [row, row + rows) x [col, col + cols) of tile, or positions of a rectangle. */
+typedef struct ronchi_lane_cut {
+    size_t row, col, rows, cols;
+} ronchi_lane_cut;
+
+void ronchi_lane_layout_of(const ronchi_shape *shape, ronchi_dtype dtype, ronchi_lane_layout *out);
+ronchi_lane_cut ronchi_lane_tile(const ronchi_lane_layout *layout, size_t index);
+ronchi_lane_cut ronchi_lane_rect(const ronchi_lane_layout *layout, size_t index);
+
+/* Where one stream of a brick lies: words forward from 'words', escapes backward from 'end'. */
+typedef struct ronchi_lane_stream {
+    const uint16_t *states; /* 16 states, low word first */
+    const uint16_t *words, *end;
+} ronchi_lane_stream;
+
+/* A brick as parsed: everything but the symbols. */
+struct ronchi_lane_brick {
+    size_t n_pixels, n_positions, n_streams;
+    bool coded; /* streams are there */
+    uint8_t id[LANE_TILE];
+    uint8_t shift[LANE_TILE];          /* wide: raw low bits */
+    int64_t base[LANE_TILE];           /* wide and packed */
+    uint8_t width[LANE_TILE];          /* packed: bits of a count */
+    const uint16_t *packed[LANE_TILE]; /* packed: its words */
+    size_t whole_width;                /* packed as a whole: bit offset of pixel p is p * n_positions * width */
+    bool whole;                        /* one packed array for all pixels, at packed[0] */
+    ronchi_lane_stream stream[LANE_STREAMS];
+};
+typedef struct ronchi_lane_brick ronchi_lane_brick;
+
+/*
+ * ronchi_lane_brick_parse() reads the 'n_words' words of a brick of n_pixels x n_positions.  Pointers of 'out' point
+ * into 'words'.  NULL, or what is wrong as a static text; never reads beyond the words.
+ */
+const char *ronchi_lane_brick_parse(const uint16_t *words, size_t n_words, size_t n_pixels, size_t n_positions,
+                                    ronchi_lane_brick *out);
+
+/*
+ * ronchi_lane_decode16() / 32() decode stream 's' of a brick: out [stop_pixel][LANE_SPAN], values of positions behind
+ * the stream's last are unspecified.  Pixels from 'stop_pixel' on are left out; with stop_pixel == n_pixels the final
+ * states and the end of the stream are checked.  NULL, or what is wrong as a static text.  'largest' is what counts may
+ * not exceed. LANE_SLACK_WORDS words behind the end of every stream must be readable.
+ */
+const char *ronchi_lane_decode16(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t s,
+                                 size_t stop_pixel, uint32_t largest, uint16_t *out);
+const char *ronchi_lane_decode32(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t s,
+                                 size_t stop_pixel, uint32_t largest, uint32_t *out);
+
+/* The plain version of ronchi_kernels' lane_sum. */
+const char *ronchi_lane_sum_c(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t s, uint64_t take,
+                              uint32_t largest, uint16_t *scratch, uint32_t *sums);
+
+/*
+ * ronchi_lane_encode() encodes counts [n_pixels][pitch] (pitch a multiple of LANE_SPAN, at least n_positions) into
+ * 'out' of LANE_BRICK_WORDS words and returns the number of words.  'work' is scratch.
+ */
+typedef struct ronchi_lane_work ronchi_lane_work;
+size_t ronchi_lane_work_size(void);
+size_t ronchi_lane_encode(const ronchi_lane_tables *tables, const uint32_t *counts, size_t n_pixels, size_t n_positions,
+                          ronchi_lane_work *work, uint16_t *out);
+
+/* Words that a brick can have at most: packed as a whole at 32 bits. */
+#define LANE_BRICK_WORDS (4 + 2 * LANE_TILE * LANE_STREAMS * LANE_SPAN)
+
+/* ------------------------------------------------------------------------------------------------ model choice */
+
+/* What the choice of a pixel's model is made from: exact sums over its n positions, of counts or of counts above 'low'.
+ */
+typedef struct ronchi_lane_stats {
+    uint64_t sum;               /* of counts */
+    uint32_t low, high;         /* smallest and largest count */
+    uint64_t sum_low, sum_low2; /* of d and d * d, d = min(count - low, 65535) */
+} ronchi_lane_stats;
+
+typedef struct ronchi_lane_choice {
+    uint8_t id[LANE_TILE], shift[LANE_TILE], width[LANE_TILE];
+    int64_t base[LANE_TILE];
+} ronchi_lane_choice;
+
+/* Chooses the models of a brick: integers only, so the same everywhere. */
+void ronchi_lane_choose(const ronchi_lane_stats *stats, size_t n_pixels, size_t n_positions, ronchi_lane_choice *out);
+
+/* -------------------------------------------------------------------------------------------------- the store */
+
+typedef struct ronchi_lane_chunk {
+    uint8_t *bytes;   /* header, sizes, payload and LANE_SLACK_WORDS zero words; owned */
+    size_t size;      /* bytes without the slack */
+    uint32_t *offset; /* [n_tiles + 1] words of the payload; owned */
+    const uint16_t *payload;
+    uint64_t body_offset;
+} ronchi_lane_chunk;
+
+typedef struct ronchi_lane_store {
+    ronchi_store base;
+    ronchi_lane_layout layout;
+    ronchi_lane_tables *tables;
+    ronchi_lane_chunk *chunks; /* [n_rects] */
+    size_t n_filled;
+    uint64_t body_bytes;
+} ronchi_lane_store;
+
+ronchi_status ronchi_lane_create_empty(ronchi_context *context, const ronchi_shape *shape, ronchi_dtype dtype,
+                                       const uint8_t *valid, ronchi_lane_store **out, ronchi_error *err);
+void ronchi_lane_destroy(ronchi_store *store);
+
+/* Finds and parses brick (rect, tile) of a store; RONCHI_ERR_DATA names the place. */
+ronchi_status ronchi_lane_brick_at(const ronchi_lane_store *store, size_t rect, size_t tile, ronchi_lane_brick *out,
+                                   ronchi_error *err);
+/* Fails with RONCHI_ERR_DATA: brick and what is wrong with it. */
+ronchi_status ronchi_lane_bad(const ronchi_lane_store *store, size_t rect, size_t tile, const char *what,
+                              ronchi_error *err);
+
+ronchi_status ronchi_lane_encode_block(ronchi_store *store, size_t index, const void *frames, ronchi_error *err);
+ronchi_status ronchi_lane_decode_band(const ronchi_store *store, const ronchi_region *region, const ronchi_view *out,
+                                      ronchi_error *err);
+ronchi_status ronchi_lane_reduce(const ronchi_store *store, const ronchi_reduction *reduction, ronchi_error *err);
+
+/* Fills the fixed part and the CRCs of a finished chunk; checks those of one that was read and fills its offsets. */
+void ronchi_lane_chunk_seal(const ronchi_lane_store *store, size_t rect);
+ronchi_status ronchi_lane_chunk_check(ronchi_lane_store *store, size_t rect, ronchi_error *err);
+
+ronchi_status ronchi_lane_describe(const ronchi_store *store, json_t *header, ronchi_error *err);
+size_t ronchi_lane_n_spans(const ronchi_store *store);
+ronchi_span ronchi_lane_span(const ronchi_store *store, size_t index);
+ronchi_status ronchi_lane_adopt(ronchi_context *context, const json_t *header, const ronchi_shape *shape,
+                                ronchi_dtype dtype, uint64_t body_bytes, ronchi_body_read_fn read, void *user,
+                                ronchi_store **out, ronchi_error *err);
+
+#endif

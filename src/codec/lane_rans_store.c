@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* lane_rans_store.c - the store of lane-rans-v1: making, encoding block by block, validating, bytes; the profile's
+ * table. */
+#include <string.h>
+
+#include "codec/lane_rans.h"
+
+void ronchi_lane_destroy(ronchi_store *base)
+{
+    if (!base)
+        return;
+    ronchi_lane_store *store = (ronchi_lane_store *)base;
+    ronchi_context *context = base->context;
+    for (size_t i = 0; store->chunks && i < store->layout.n_rects; i++) {
+        ronchi_free(context, store->chunks[i].bytes);
+        ronchi_free(context, store->chunks[i].offset);
+    }
+    ronchi_free(context, store->chunks);
+    ronchi_free(context, store->tables);
+    ronchi_store_release(base);
+    ronchi_free(context, store);
+}
+
+static uint32_t largest_of(ronchi_dtype dtype)
+{
+    return dtype == RONCHI_U8 ? UINT8_MAX : dtype == RONCHI_U16 ? UINT16_MAX : UINT32_MAX;
+}
+
+ronchi_status ronchi_lane_create_empty(ronchi_context *context, const ronchi_shape *shape, ronchi_dtype dtype,
+                                       const uint8_t *valid, ronchi_lane_store **out, ronchi_error *err)
+{
+    *out = NULL;
+    if (dtype != RONCHI_U8 && dtype != RONCHI_U16 && dtype != RONCHI_U32)
+        return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET, "lane-rans-v1 holds counts, not %s",
+                           ronchi_dtype_name(dtype));
+    ronchi_lane_store *store = ronchi_calloc(context, 1, sizeof *store);
+    if (!store)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a store");
+    store->base.context = context;
+    ronchi_status status = ronchi_store_init(&store->base, &ronchi_profile_lane, context, shape, dtype, valid, err);
+    if (status == RONCHI_OK && store->base.n_pixels > UINT32_MAX / 2)
+        status = ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET, "frames of %zu pixels are too large",
+                             store->base.n_pixels);
+    if (status == RONCHI_OK) {
+        ronchi_lane_layout_of(shape, dtype, &store->layout);
+        store->tables = ronchi_alloc(context, sizeof *store->tables);
+        store->chunks = ronchi_calloc(context, store->layout.n_rects, sizeof *store->chunks);
+        if (!store->tables || !store->chunks)
+            status = ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for %zu chunks",
+                                 store->layout.n_rects);
+    }
+    if (status != RONCHI_OK) {
+        ronchi_lane_destroy(&store->base);
+        return status;
+    }
+    ronchi_lane_tables_fill(store->tables);
+    *out = store;
+    return RONCHI_OK;
+}
+
+static ronchi_status create(ronchi_context *context, const ronchi_shape *shape, ronchi_dtype dtype,
+                            const uint8_t *valid, uint64_t budget_bytes, ronchi_store **out, ronchi_error *err)
+{
+    ronchi_lane_store *store;
+    *out = NULL;
+    ronchi_status status = ronchi_lane_create_empty(context, shape, dtype, valid, &store, err);
+    if (status != RONCHI_OK)
+        return status;
+    const ronchi_lane_layout *l = &store->layout;
+    uint64_t need = (uint64_t)ronchi_min_size(l->rect_rows, shape->scan_rows) *
+                    ronchi_min_size(l->rect_cols, shape->scan_cols) * store->base.n_pixels * l->value_bytes;
+    if (budget_bytes < need) {
+        ronchi_lane_destroy(&store->base);
+        return ronchi_fail(
+            err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET,
+            "the budget of %llu bytes is smaller than one scan rectangle of lane-rans-v1, %llu: give --budget",
+            (unsigned long long)budget_bytes, (unsigned long long)need);
+    }
+    *out = &store->base;
+    return RONCHI_OK;
+}
+
+static size_t n_blocks(const ronchi_store *base)
+{
+    return ((const ronchi_lane_store *)base)->layout.n_rects;
+}
+
+static ronchi_block block_of(const ronchi_store *base, size_t index)
+{
+    const ronchi_lane_layout *l = &((const ronchi_lane_store *)base)->layout;
+    ronchi_lane_cut rect = ronchi_lane_rect(l, index);
+    uint64_t cols = base->shape.scan_cols, first = rect.row * cols;
+    ronchi_block block = {0, first + rect.col, rect.rows, rect.cols, first, rect.rows * cols};
+    return block;
+}
+
+/* ------------------------------------------------------------------------------------------------------- encoding */
+
+typedef struct worker {
+    uint32_t counts[LANE_TILE * LANE_STREAMS * LANE_SPAN];
+    uint16_t words[LANE_BRICK_WORDS];
+} worker;
+
+typedef struct encode_job {
+    ronchi_lane_store *store;
+    const uint8_t *frames;
+    ronchi_lane_cut rect;
+    worker *workers;
+    uint8_t *works;
+    uint16_t **brick; /* [n_tiles] */
+    uint32_t *words;  /* [n_tiles] */
+    uint32_t *most;   /* [threads] largest unflagged count */
+} encode_job;
+
+static inline uint32_t load(const uint8_t *at, size_t size)
+{
+    return size == 1 ? *at : size == 2 ? *(const uint16_t *)(const void *)at : *(const uint32_t *)(const void *)at;
+}
+
+/* Frames to counts [pixel][pitch], 16 positions at a time so that whole cache lines are written. */
+static inline void gather(const encode_job *job, ronchi_lane_cut tile, size_t n, size_t pitch, size_t size,
+                          uint32_t *counts)
+{
+    const ronchi_store *base = &job->store->base;
+    const size_t frame = base->n_pixels * size;
+    for (size_t first = 0; first < n; first += LANE_LANES) {
+        size_t count = ronchi_min_size(LANE_LANES, n - first);
+        for (size_t r = 0; r < tile.rows; r++) {
+            const uint8_t *from =
+                job->frames + first * frame + ((tile.row + r) * base->shape.det_cols + tile.col) * size;
+            for (size_t c = 0; c < tile.cols; c++)
+                for (size_t k = 0; k < count; k++)
+                    counts[(r * tile.cols + c) * pitch + first + k] = load(from + k * frame + c * size, size);
+        }
+    }
+    for (size_t p = 0; n < pitch && p < tile.rows * tile.cols; p++)
+        memset(counts + p * pitch + n, 0, (pitch - n) * sizeof *counts);
+}
+
+static void find_most(const encode_job *job, ronchi_lane_cut tile, size_t n, size_t pitch, const uint32_t *counts,
+                      uint32_t *most)
+{
+    const ronchi_store *base = &job->store->base;
+    for (size_t p = 0; p < tile.rows * tile.cols; p++) {
+        if (!base->valid[(tile.row + p / tile.cols) * base->shape.det_cols + tile.col + p % tile.cols])
+            continue;
+        for (size_t i = 0; i < n; i++)
+            *most = counts[p * pitch + i] > *most ? counts[p * pitch + i] : *most;
+    }
+}
+
+static ronchi_status encode_tile(void *user, size_t item, size_t index, ronchi_error *err)
+{
+    const encode_job *job = user;
+    ronchi_lane_store *store = job->store;
+    worker *w = &job->workers[index];
+    ronchi_lane_cut tile = ronchi_lane_tile(&store->layout, item);
+    size_t n = job->rect.rows * job->rect.cols, pitch = ronchi_div_up(n, LANE_SPAN) * LANE_SPAN;
+    size_t size = store->layout.value_bytes;
+    if (size == 2)
+        gather(job, tile, n, pitch, 2, w->counts);
+    else
+        gather(job, tile, n, pitch, size, w->counts);
+    find_most(job, tile, n, pitch, w->counts, &job->most[index]);
+    void *work = job->works + index * ronchi_lane_work_size();
+    size_t words = ronchi_lane_encode(store->tables, w->counts, tile.rows * tile.cols, n, work, w->words);
+    job->words[item] = (uint32_t)words;
+    job->brick[item] = ronchi_alloc(store->base.context, words * 2 + 1);
+    if (!job->brick[item])
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for encoded counts");
+    memcpy(job->brick[item], w->words, words * 2);
+    return RONCHI_OK;
+}
+
+/* Puts the bricks of a rectangle together. */
+static ronchi_status assemble(const encode_job *job, size_t index, ronchi_error *err)
+{
+    ronchi_lane_store *store = job->store;
+    ronchi_lane_chunk *chunk = &store->chunks[index];
+    const size_t n_tiles = store->layout.n_tiles, head = LANE_CHUNK_HEADER + 4 * n_tiles;
+    uint64_t words = 0;
+    for (size_t t = 0; t < n_tiles; t++)
+        words += job->words[t];
+    if (words > UINT32_MAX)
+        return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET,
+                           "a chunk of %llu encoded words is too large", (unsigned long long)words);
+    chunk->size = (head + 2 * (size_t)words + 7) / 8 * 8;
+    chunk->bytes = ronchi_calloc(store->base.context, 1, chunk->size + 2 * LANE_SLACK_WORDS);
+    chunk->offset = ronchi_alloc(store->base.context, (n_tiles + 1) * sizeof *chunk->offset);
+    if (!chunk->bytes || !chunk->offset)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for %zu bytes of encoded counts",
+                           chunk->size);
+    uint16_t *payload = (uint16_t *)(void *)(chunk->bytes + head);
+    chunk->payload = payload;
+    chunk->offset[0] = 0;
+    for (size_t t = 0; t < n_tiles; t++) {
+        memcpy(payload + chunk->offset[t], job->brick[t], 2 * (size_t)job->words[t]);
+        chunk->offset[t + 1] = chunk->offset[t] + job->words[t];
+    }
+    chunk->body_offset = store->body_bytes;
+    store->body_bytes += chunk->size;
+    ronchi_lane_chunk_seal(store, index);
+    return RONCHI_OK;
+}
+
+static ronchi_status encode_rectangle(encode_job *job, size_t index, ronchi_error *err)
+{
+    ronchi_lane_store *store = job->store;
+    ronchi_context *context = store->base.context;
+    const size_t threads = ronchi_context_threads(context), n_tiles = store->layout.n_tiles;
+    job->workers = ronchi_alloc(context, threads * sizeof *job->workers);
+    job->works = ronchi_alloc(context, threads * ronchi_lane_work_size());
+    job->brick = ronchi_calloc(context, n_tiles, sizeof *job->brick);
+    job->words = ronchi_calloc(context, n_tiles, sizeof *job->words);
+    job->most = ronchi_calloc(context, threads, sizeof *job->most);
+    if (!job->workers || !job->works || !job->brick || !job->words || !job->most)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to encode with");
+    ronchi_status status = ronchi_parallel_for(context, n_tiles, encode_tile, job, err);
+    if (status == RONCHI_OK)
+        status = assemble(job, index, err);
+    for (size_t i = 0; i < threads; i++)
+        store->base.max_count = job->most[i] > store->base.max_count ? job->most[i] : store->base.max_count;
+    return status;
+}
+
+ronchi_status ronchi_lane_encode_block(ronchi_store *base, size_t index, const void *frames, ronchi_error *err)
+{
+    ronchi_lane_store *store = (ronchi_lane_store *)base;
+    encode_job job = {.store = store, .frames = frames, .rect = ronchi_lane_rect(&store->layout, index)};
+    ronchi_status status = encode_rectangle(&job, index, err);
+    for (size_t t = 0; job.brick && t < store->layout.n_tiles; t++)
+        ronchi_free(base->context, job.brick[t]);
+    ronchi_free(base->context, job.brick);
+    ronchi_free(base->context, job.words);
+    ronchi_free(base->context, job.most);
+    ronchi_free(base->context, job.works);
+    ronchi_free(base->context, job.workers);
+    store->n_filled += status == RONCHI_OK;
+    return status;
+}
+
+static ronchi_status finish(ronchi_store *base, ronchi_error *err)
+{
+    const ronchi_lane_store *store = (const ronchi_lane_store *)base;
+    if (store->n_filled < store->layout.n_rects)
+        return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET, "only %zu of %zu blocks were encoded",
+                           store->n_filled, store->layout.n_rects);
+    return RONCHI_OK;
+}
+
+/* ------------------------------------------------------------------------------------------------------- validating */
+
+ronchi_status ronchi_lane_bad(const ronchi_lane_store *store, size_t rect, size_t tile, const char *what,
+                              ronchi_error *err)
+{
+    const ronchi_lane_chunk *chunk = &store->chunks[rect];
+    uint64_t byte =
+        chunk->body_offset + LANE_CHUNK_HEADER + 4 * store->layout.n_tiles + 2 * (uint64_t)chunk->offset[tile];
+    return ronchi_fail(err, RONCHI_ERR_DATA, NULL, byte,
+                       "chunk %zu brick %zu at body byte %llu: %s; the file is damaged", rect, tile,
+                       (unsigned long long)byte, what);
+}
+
+ronchi_status ronchi_lane_brick_at(const ronchi_lane_store *store, size_t rect, size_t tile, ronchi_lane_brick *out,
+                                   ronchi_error *err)
+{
+    const ronchi_lane_chunk *chunk = &store->chunks[rect];
+    ronchi_lane_cut cut = ronchi_lane_rect(&store->layout, rect), pixels = ronchi_lane_tile(&store->layout, tile);
+    const char *wrong =
+        ronchi_lane_brick_parse(chunk->payload + chunk->offset[tile], chunk->offset[tile + 1] - chunk->offset[tile],
+                                pixels.rows * pixels.cols, cut.rows * cut.cols, out);
+    return wrong ? ronchi_lane_bad(store, rect, tile, wrong, err) : RONCHI_OK;
+}
+
+typedef struct validate_job {
+    const ronchi_lane_store *store;
+    uint32_t *counts; /* [threads][LANE_TILE][LANE_SPAN] */
+} validate_job;
+
+static ronchi_status validate_brick(void *user, size_t item, size_t index, ronchi_error *err)
+{
+    const validate_job *job = user;
+    const ronchi_lane_store *store = job->store;
+    size_t rect = item / store->layout.n_tiles, tile = item % store->layout.n_tiles;
+    uint32_t *counts = job->counts + index * LANE_TILE * LANE_SPAN, most = largest_of(store->base.dtype);
+    ronchi_lane_brick brick;
+    ronchi_status status = ronchi_lane_brick_at(store, rect, tile, &brick, err);
+    for (size_t s = 0; status == RONCHI_OK && s < brick.n_streams; s++) {
+        const char *wrong = ronchi_lane_decode32(store->tables, &brick, s, brick.n_pixels, most, counts);
+        if (wrong)
+            status = ronchi_lane_bad(store, rect, tile, wrong, err);
+    }
+    return status;
+}
+
+static ronchi_status validate(const ronchi_store *base, ronchi_error *err)
+{
+    validate_job job = {(const ronchi_lane_store *)base, NULL};
+    const ronchi_lane_layout *l = &job.store->layout;
+    size_t threads = ronchi_context_threads(base->context);
+    job.counts = ronchi_alloc(base->context, threads * LANE_TILE * LANE_SPAN * sizeof *job.counts);
+    if (!job.counts)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to validate with");
+    ronchi_status status = ronchi_parallel_for(base->context, l->n_rects * l->n_tiles, validate_brick, &job, err);
+    ronchi_free(base->context, job.counts);
+    return status;
+}
+
+static ronchi_store_bytes bytes(const ronchi_store *base)
+{
+    const ronchi_lane_store *store = (const ronchi_lane_store *)base;
+    uint64_t per = (store->layout.n_tiles + 1) * sizeof(uint32_t) + 2 * LANE_SLACK_WORDS + sizeof *store->chunks;
+    ronchi_store_bytes b = {sizeof *store + sizeof *store->tables + base->n_pixels + store->body_bytes +
+                                store->layout.n_rects * per,
+                            0, store->body_bytes};
+    return b;
+}
+
+const ronchi_profile ronchi_profile_lane = {
+    .id = RONCHI_PROFILE_LANE,
+    .name = "lane-rans-v1",
+    .codec = "ronchi-lane-rans-v1",
+    .create = create,
+    .n_blocks = n_blocks,
+    .block = block_of,
+    .encode_block = ronchi_lane_encode_block,
+    .finish = finish,
+    .validate = validate,
+    .decode_band = ronchi_lane_decode_band,
+    .reduce = ronchi_lane_reduce,
+    .bytes = bytes,
+    .describe = ronchi_lane_describe,
+    .n_spans = ronchi_lane_n_spans,
+    .span = ronchi_lane_span,
+    .adopt = ronchi_lane_adopt,
+    .destroy = ronchi_lane_destroy,
+};
