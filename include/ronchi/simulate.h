@@ -49,13 +49,20 @@ typedef struct ronchi_simulate_options {
 RONCHI_API void ronchi_simulate_options_defaults(ronchi_simulate_options *options);
 
 /*
- * ronchi_simulate() writes OUT_master.h5 and its data files (and companion), and with 'truth' OUT_truth.json (all
- * parameters, aberrations, true shifts of the bright-field images per detector pixel formula, flagged pixels, SHA-256
- * of the raw counts without flyback) and OUT_truth_phase.npy (the object's phase sampled at the probe positions, rad,
- * f64). Deterministic for a seed on one FFT library: counts do not depend on thread count.  Bounded memory: one scan
- * row at a time.
+ * ronchi_simulate() writes STEM_master.h5 (the path ends so) and its data files (and companion), and with 'truth'
+ * STEM_truth.json (all parameters, matrix and values of the true shifts of the bright-field images, flagged and hot
+ * pixels, SHA-256 of the raw counts without extra frames) and STEM_truth_phase.npy (the object's phase at the probe
+ * positions, rad, f64).  'options' may be NULL.
  *
- * RONCHI_ERR_ARGUMENT (impossible geometry, the message says which), _EXISTS, _IO, _CANCELLED, _MEMORY
+ * Without companion and extra frames the master carries the scan shape as an attribute.  Extra frames at the end of
+ * lines are in no evidence: whoever opens such a set says so.
+ *
+ * Deterministic for a seed on one FFT library: counts do not depend on the thread count.  Bounded memory: a batch of
+ * frames of at most 16 MiB (or one frame), the specimen (8 bytes per sample) and a window per thread.
+ *
+ * RONCHI_ERR_ARGUMENT  impossible geometry, unknown filter, a wrong name; the message says which
+ * RONCHI_ERR_RANGE     counts do not fit the dtype; nothing is left
+ * RONCHI_ERR_EXISTS, _NOT_FOUND, _IO, _CANCELLED, _MEMORY: nothing of this acquisition is left
  */
 RONCHI_API ronchi_status ronchi_simulate(ronchi_context *context, const char *master_path,
                                          const ronchi_simulate_options *options, ronchi_error *err);
