@@ -8,6 +8,7 @@
 #include "ronchi/codec.h"
 #include "ronchi/resident.h"
 #include "ronchi/detector.h"
+#include "ronchi/geometry.h"
 #include "ronchi/picture.h"
 #include "ronchi/simulate.h"
 

@@ -18,9 +18,7 @@ static void fill_planes(const ronchi_shape *shape, uint32_t *weights)
     }
 }
 
-/* The largest unflagged count that is there: one more reduction, asked for only when the dtype's maximum is too
- * pessimistic. */
-static ronchi_status true_maximum(const ronchi_acquisition *acquisition, uint64_t *most, ronchi_error *err)
+ronchi_status ronchi_largest_count(const ronchi_acquisition *acquisition, uint64_t *most, ronchi_error *err)
 {
     const ronchi_store *store = acquisition->store;
     ronchi_reduction reduction;
@@ -53,7 +51,7 @@ static ronchi_status check_fit(const ronchi_acquisition *acquisition, const uint
     uint64_t most = store->dtype == RONCHI_U8 ? UINT8_MAX : store->dtype == RONCHI_U16 ? UINT16_MAX : UINT32_MAX;
     if (!heaviest || most <= UINT64_MAX / heaviest)
         return RONCHI_OK;
-    ronchi_status status = true_maximum(acquisition, &most, err);
+    ronchi_status status = ronchi_largest_count(acquisition, &most, err);
     if (status != RONCHI_OK || !most || heaviest <= UINT64_MAX / most)
         return status;
     return ronchi_fail(err, RONCHI_ERR_RANGE, acquisition->info.source_name, RONCHI_NO_OFFSET,

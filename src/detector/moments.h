@@ -12,4 +12,10 @@
 ronchi_status ronchi_moments(const ronchi_acquisition *acquisition, const ronchi_view *mask, void *sums,
                              ronchi_error *err);
 
+/*
+ * ronchi_largest_count() finds the largest unflagged count that is there.  One more reduction: asked for only when the
+ * dtype's maximum is too pessimistic.
+ */
+ronchi_status ronchi_largest_count(const ronchi_acquisition *acquisition, uint64_t *most, ronchi_error *err);
+
 #endif

@@ -60,6 +60,9 @@ void *ronchi_acquisition_block_buffer(const ronchi_acquisition *acquisition, ron
 /* ronchi_store_largest_block() gives the positions of the largest block. */
 size_t ronchi_store_largest_block(const ronchi_store *store);
 
+/* ronchi_raw_at() gives the raw value of one pixel of the table at a flattened scan position. */
+uint32_t ronchi_raw_at(const ronchi_raw_pixel *raw, uint64_t position);
+
 /*
  * ronchi_acquisition_new() makes an acquisition around a store that it takes over (also when it fails), with an
  * otherwise empty contract: dtype, shape, profile and residency are the store's, the rest is the caller's to fill.

@@ -60,7 +60,7 @@ ronchi_status ronchi_acquisition_read_block(const ronchi_acquisition *acquisitio
 
 /* ------------------------------------------------------------------------------------------------ flagged pixels */
 
-static uint32_t raw_at(const ronchi_raw_pixel *raw, uint64_t position)
+uint32_t ronchi_raw_at(const ronchi_raw_pixel *raw, uint64_t position)
 {
     size_t low = 0, high = raw->n_runs - 1;
     while (low < high) {
@@ -144,7 +144,7 @@ static ronchi_status patch_flagged(const band *b, ronchi_error *err)
             continue;
         for (size_t i = 0; i < g->scan_rows; i++)
             for (size_t j = 0; j < g->scan_cols; j++) {
-                uint32_t v = raw ? raw_at(raw, (uint64_t)(g->scan_row + i) * scan_cols + g->scan_col + j) : 0;
+                uint32_t v = raw ? ronchi_raw_at(raw, (uint64_t)(g->scan_row + i) * scan_cols + g->scan_col + j) : 0;
                 if (!put_value(ronchi_view_at(b->out, i, j, r, c), b->out->dtype, v))
                     return does_not_fit(acquisition, pixel, v, b->out->dtype, err);
             }
