@@ -42,6 +42,9 @@ typedef enum cli_option_id {
     OPT_SELECT,
     OPT_REDUCE,
     OPT_MASKED,
+    OPT_ANGLE,
+    OPT_FULL_OR_SAME, /* --output of rotate: before OPT_OUTPUT, which is -o */
+    OPT_FILL,
     OPT_SCALE,
     OPT_OUTPUT,
     OPT_PROFILE,
@@ -103,9 +106,10 @@ enum {
     FOR_EXPORT = 1u << 7,
     FOR_SIMULATE = 1u << 8,
     FOR_BENCH = 1u << 9,
+    FOR_ROTATE = 1u << 10,
     FOR_ALL = 0xffffu,
     FOR_RESULTS = FOR_FRAME | FOR_IMAGE | FOR_MEAN | FOR_COM,
-    FOR_SOURCES = FOR_INSPECT | FOR_CONVERT | FOR_VERIFY | FOR_RESULTS | FOR_EXPORT
+    FOR_SOURCES = FOR_INSPECT | FOR_CONVERT | FOR_VERIFY | FOR_RESULTS | FOR_EXPORT | FOR_ROTATE
 };
 
 /* One image that was asked for: --bf, --adf IN,OUT, --df IN or --mask FILE, in the order of the call. */
@@ -142,6 +146,10 @@ typedef struct cli {
     int32_t unit, reduce, scale;
     uint64_t region[4]; /* first row, row past the end, first column, column past the end; UINT64_MAX: to the end */
     const char *select;
+
+    double angle;
+    int32_t full_or_same; /* ronchi_rotate_output */
+    uint64_t fill;
 
     uint64_t scan[2], detector[2], flagged_pixels, hot_pixels, frames_per_file, seed, runs;
     double dose, background, phase_scale, disk_radius_px, c10_a, c12_a, phi12_deg, rotation_deg;

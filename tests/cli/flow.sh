@@ -146,6 +146,30 @@ cmp -s a.npy b.npy || fail "an exported master holds other counts"
 run 0 convert a.npy from_array.qem --verify
 run 0 verify from_array.qem --against a_master.h5
 
+# Turned four times by a right angle a scan is itself again; off the grid counts stay counts.
+run 0 rotate a.qem --angle 90 -o quarter.qem
+tidy
+out_is <<E
+turned by 90 degrees: 12 x 10 -> 10 x 12 scan, 120 of 120 positions inside
+wrote quarter.qem: 10 x 12 scan, 32 x 32 detector, uint16, SIZE
+E
+run 0 rotate quarter.qem --angle 270 -o back.qem
+run 0 export back.qem back.npy
+cmp -s a.npy back.npy || fail "a scan turned there and back holds other counts"
+run 0 rotate a.qem --angle 30 --output same --fill 7 -o turned.qem
+out_has '12 x 10 -> 12 x 10 scan'
+run 0 verify turned.qem
+run 0 inspect turned.qem
+out_has 'scan step  *0.5 angstrom'
+run 2 rotate a.qem -o none.qem
+err_is <<E
+ronchi: say by how much: --angle DEGREES; see ronchi rotate --help
+E
+run 2 rotate a.qem --angle 30 -o none.npy
+run 2 rotate a.qem --angle 30 --fill 65536 -o none.qem
+err_has 'no value of uint16 to fill with'
+[ ! -e none.qem ] && [ ! -e none.npy ] || fail "an output of a refused call"
+
 # --quiet says nothing when all is well.
 run 0 convert a_master.h5 quiet.qem --quiet
 [ ! -s out ] && [ ! -s err ] || fail "--quiet says something"
