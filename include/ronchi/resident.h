@@ -156,10 +156,9 @@ RONCHI_API ronchi_status ronchi_acquisition_export(const ronchi_acquisition *acq
 RONCHI_API ronchi_status ronchi_acquisition_verify(const ronchi_acquisition *acquisition, ronchi_error *err);
 
 /*
- * ronchi_acquisition_compare() compares every raw value with a source, read again in bounded memory.  With 'flagged' of the options
- * set to zero or median the source is corrected in the same way first.
- * *different is the number of values that differ; the message of 'err' names the first.  RONCHI_OK also when some
- * differ.
+ * ronchi_acquisition_compare() compares every raw value with a source, read again in bounded memory.  With 'flagged' of
+ * the options set to zero or median the source is corrected in the same way first. *different is the number of values
+ * that differ; the message of 'err' names the first.  RONCHI_OK also when some differ.
  */
 RONCHI_API ronchi_status ronchi_acquisition_compare(const ronchi_acquisition *acquisition, const char *source,
                                                     const ronchi_source_options *options, uint64_t *different,

@@ -28,8 +28,8 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
         kernels->bitshuffle = ronchi_bitshuffle_avx512;
         ronchi_stream_kernels_avx512(kernels);
     }
-    /* The first processors with AVX-512 lower their clock for wide vectors, which costs the LZ4 decoder around this kernel more
-     * than it gains; those with VBMI do not. */
+    /* The first processors with AVX-512 lower their clock for wide vectors, which costs the LZ4 decoder around this
+     * kernel more than it gains; those with VBMI do not. */
     if (cpu & RONCHI_CPU_AVX512VBMI)
         kernels->bitunshuffle = ronchi_bitunshuffle_avx512;
 #endif

@@ -2,9 +2,9 @@
 /*
  * context.c - the context: options, CPU features, kernels, memory, workers and the parallel loop.
  *
- * Workers wait for a job, take item numbers from one counter and are done when the counter has passed the end.  One job at
- * a time: whoever finds the workers busy (another thread, or an item that loops itself) does its items alone, so nothing
- * can wait for itself.
+ * Workers wait for a job, take item numbers from one counter and are done when the counter has passed the end.  One job
+ * at a time: whoever finds the workers busy (another thread, or an item that loops itself) does its items alone, so
+ * nothing can wait for itself.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -181,7 +181,8 @@ static void worker_main(void *user)
     pthread_mutex_unlock(&context->lock);
 }
 
-ronchi_status ronchi_parallel_for(ronchi_context *context, size_t n_items, ronchi_item_fn fn, void *user, ronchi_error *err)
+ronchi_status ronchi_parallel_for(ronchi_context *context, size_t n_items, ronchi_item_fn fn, void *user,
+                                  ronchi_error *err)
 {
     job j;
     memset(&j, 0, sizeof j);

@@ -34,8 +34,8 @@ typedef void ronchi_transpose_fn(const void *in, ptrdiff_t in_pitch, size_t rows
                                  ptrdiff_t out_pitch);
 
 /*
- * Decodes the first 'stop' of the n values of each of 'n_streams' streams to out [n_streams][RONCHI_STREAM_PITCH] (values
- * behind 'stop' are unspecified).  Returns the index of the first faulty stream, or n_streams; the caller asks
+ * Decodes the first 'stop' of the n values of each of 'n_streams' streams to out [n_streams][RONCHI_STREAM_PITCH]
+ * (values behind 'stop' are unspecified).  Returns the index of the first faulty stream, or n_streams; the caller asks
  * ronchi_stream_decode() what is wrong.
  */
 typedef size_t ronchi_streams_decode_fn(const struct ronchi_stream_tables *tables, const struct ronchi_stream *streams,

@@ -48,6 +48,8 @@ run 0 inspect "$real"
 out_has '4 x 4 scan'
 out_has '300 kV'
 run 0 convert "$real" real.qem --verify
+run 0 inspect real.qem
+out_has '300 kV'
 run 1 inspect "$data/real/arina_ncempy_missing_data/au_145mm_68kx_microprobe_01_master.h5"
 out_has 'au_145mm_68kx_microprobe_01_data_000001.h5'
 run 1 convert "$data/real/arina_ncempy_missing_data/au_145mm_68kx_microprobe_01_master.h5" gone.qem

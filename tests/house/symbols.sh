@@ -21,4 +21,9 @@ if [ -n "$(comm -13 declared exported)" ]; then
     echo "the symbols above are exported but declared in no public header"
     exit 1
 fi
+if [ -n "$(comm -23 declared exported)" ]; then
+    comm -23 declared exported
+    echo "the functions above are declared in a public header but not there"
+    exit 1
+fi
 echo "$(wc -l <exported) exported"

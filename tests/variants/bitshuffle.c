@@ -65,7 +65,8 @@ typedef struct version {
     ronchi_bitshuffle_fn *unshuffle, *shuffle;
 } version;
 
-static void check_one(const version *v, const guarded *a, const guarded *b, size_t n, size_t size, int how, uint64_t *seed)
+static void check_one(const version *v, const guarded *a, const guarded *b, size_t n, size_t size, int how,
+                      uint64_t *seed)
 {
     size_t bytes = n * size;
     uint8_t *in = how & 1 ? guarded_end(a, bytes) : guarded_start(a) + (how & 4 ? 3 : 0);
@@ -89,7 +90,7 @@ static void check_one(const version *v, const guarded *a, const guarded *b, size
 static void check_version(const version *v)
 {
     static const size_t sizes[] = {1, 2, 4, 8};
-    static const size_t counts[] = {8,   16,  24,  56,  64,   72,   248,  256,  264,
+    static const size_t counts[] = {8,   16,  24,  56,   64,   72,   248,  256,  264,
                                     504, 512, 520, 1000, 1024, 2048, 4096, 4104, 8192};
     guarded a = guarded_make(8192 * 8 + 8), b = guarded_make(8192 * 8 + 8);
     uint64_t seed = 7;
