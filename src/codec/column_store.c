@@ -112,8 +112,10 @@ static ronchi_status column_create(ronchi_context *context, const ronchi_shape *
     store->n_chunks = ronchi_div_up(store->base.n_positions, store->block_positions);
     store->chunks = ronchi_calloc(context, store->n_chunks, sizeof *store->chunks);
     if (!store->chunks) {
+        status = ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, no_memory,
+                             store->n_chunks * sizeof *store->chunks);
         ronchi_column_destroy(&store->base);
-        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, no_memory, store->n_chunks);
+        return status;
     }
     for (size_t i = 0; i < store->n_chunks; i++) {
         column_chunk *chunk = &store->chunks[i];

@@ -183,10 +183,11 @@ static batch batch_of(const ronchi_stream_tables *tables, const ronchi_kernels *
         uint32_t mean = (uint32_t)test_below(state, 5), kind = (uint32_t)test_below(state, 12);
         for (size_t t = 0; t < n; t++) {
             uint64_t r = test_random(state);
-            v[t] = kind < 8 ? (uint16_t)test_count(state, kind, UINT16_MAX)
-                            : (uint16_t)((r % 10 < mean) + (r >> 32) % (1 + mean * 8));
+            uint64_t value =
+                kind < 8 ? test_count(state, kind, UINT16_MAX) : (r % 10 < mean) + (r >> 32) % (1 + mean * 8);
             if (kind >= 10) /* rare counts: the models in which 0 and 1 stand in registers */
-                v[t] = r % 31 == 0 ? (uint16_t)(1 + (r >> 40) % (kind - 9) * (r >> 60)) : 0;
+                value = r % 31 == 0 ? 1 + (r >> 40) % (kind - 9) * (r >> 60) : 0;
+            v[t] = (uint16_t)value;
         }
         ronchi_stream_stats stats;
         kernels->stream_stats(v, n, &stats);
