@@ -142,8 +142,15 @@ static void set(ronchi_quantity *quantity, double value, const char *unit, const
 
 void ronchi_quantity_set(ronchi_quantity *quantity, double value, const char *unit, const char *where)
 {
-    if (!quantity->known && isfinite(value))
+    if (!isfinite(value))
+        return;
+    if (!quantity->known) {
         set(quantity, value, unit, "source_metadata", where);
+    } else if (strcmp(quantity->unit, unit) == 0 && fabs(value - quantity->value) > 0.01 * fabs(quantity->value)) {
+        /* Two records that disagree: the first is used, the second is shown. */
+        size_t n = strlen(quantity->provenance);
+        snprintf(quantity->provenance + n, sizeof quantity->provenance - n, "; %s says %g", where, value);
+    }
 }
 
 void ronchi_calibration_override(ronchi_calibration *calibration, const ronchi_source_options *options)
