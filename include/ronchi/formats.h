@@ -50,7 +50,7 @@ typedef struct ronchi_quantity {
     int32_t known;
     double value;
     char unit[16];       /* "kV", "mrad", "angstrom", "mm", "us", "1/angstrom", "degree" */
-    char provenance[96]; /* "source_metadata", "user_override", ... with where it stood */
+    char provenance[160]; /* "source_metadata", "user_override", ... with where it stood */
 } ronchi_quantity;
 
 typedef struct ronchi_calibration {

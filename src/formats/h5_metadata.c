@@ -235,13 +235,6 @@ static ronchi_status find_mask(ronchi_h5_survey *survey, ronchi_error *err)
 
 /* --------------------------------------------------------------------------------------------------- calibration */
 
-/* Where a value stands, in as few words as a provenance has room for. */
-static const char *short_path(const char *path)
-{
-    size_t n = strlen(DETECTOR "/");
-    return strncmp(path, DETECTOR "/", n) == 0 ? path + n : path + 1;
-}
-
 /* A time in microseconds from a dataset in seconds (or as its units say). */
 static void take_dwell(ronchi_h5_survey *survey, const char *path)
 {
@@ -252,7 +245,7 @@ static void take_dwell(ronchi_h5_survey *survey, const char *path)
     (void)ronchi_h5_attribute_string(survey->master, path, "units", unit, sizeof unit);
     double factor = strcmp(unit, "s") == 0 ? 1e6 : strcmp(unit, "ms") == 0 ? 1e3 : strcmp(unit, "us") == 0 ? 1 : 0;
     if (factor > 0)
-        ronchi_quantity_set(&survey->calibration.dwell, value * factor, "us", short_path(path));
+        ronchi_quantity_set(&survey->calibration.dwell, value * factor, "us", path + 1);
 }
 
 static void take_energy(ronchi_h5_survey *survey, const char *path)
@@ -264,7 +257,7 @@ static void take_energy(ronchi_h5_survey *survey, const char *path)
     (void)ronchi_h5_attribute_string(survey->master, path, "units", unit, sizeof unit);
     double factor = strcmp(unit, "eV") == 0 ? 1e-3 : strcmp(unit, "keV") == 0 ? 1 : 0;
     if (factor > 0)
-        ronchi_quantity_set(&survey->calibration.voltage, value * factor, "kV", short_path(path));
+        ronchi_quantity_set(&survey->calibration.voltage, value * factor, "kV", path + 1);
 }
 
 /* Keys that are there under the same name for every source. */
