@@ -10,7 +10,7 @@
 #include "formats/npy_header.h"
 #include "ronchi/formats.h"
 
-enum { PREFIX = 12, HEADER_LIMIT = 65536 };
+enum { PREFIX = 12, HEADER_LIMIT = 65536, COLLECT = 1 << 18 };
 
 /* ------------------------------------------------------------------------------------------------------- header */
 
@@ -262,28 +262,42 @@ ronchi_status ronchi_npy_read(const char *path, ronchi_view *view, void **memory
 
 /* ------------------------------------------------------------------------------------------------------- write */
 
-static void gather(const ronchi_view *view, size_t i, size_t j, size_t k, char *row, size_t size)
+/* Rows are collected, so that small ones do not become a call to the system each. */
+typedef struct collected {
+    ronchi_output *output;
+    char *bytes;
+    size_t n, room;
+} collected;
+
+static ronchi_status flush(collected *c, ronchi_error *err)
 {
-    for (size_t l = 0; l < view->shape[3]; l++)
-        memcpy(row + l * size, ronchi_view_at(view, i, j, k, l), size);
+    ronchi_status status = ronchi_output_write(c->output, c->bytes, c->n, err);
+    c->n = 0;
+    return status;
 }
 
-static ronchi_status write_rows(ronchi_output *output, const ronchi_view *view, char *row, size_t size,
-                                ronchi_error *err)
+static void gather(const ronchi_view *view, size_t i, size_t j, size_t k, char *row, size_t size)
 {
+    if (view->stride[3] == (ptrdiff_t)size)
+        memcpy(row, ronchi_view_at(view, i, j, k, 0), view->shape[3] * size);
+    else
+        for (size_t l = 0; l < view->shape[3]; l++)
+            memcpy(row + l * size, ronchi_view_at(view, i, j, k, l), size);
+}
+
+static ronchi_status write_rows(collected *c, const ronchi_view *view, size_t size, ronchi_error *err)
+{
+    size_t row = view->shape[3] * size;
     for (size_t i = 0; i < view->shape[0]; i++)
         for (size_t j = 0; j < view->shape[1]; j++)
             for (size_t k = 0; k < view->shape[2]; k++) {
-                const void *from = row;
-                if (view->stride[3] == (ptrdiff_t)size)
-                    from = ronchi_view_at(view, i, j, k, 0);
-                else
-                    gather(view, i, j, k, row, size);
-                ronchi_status status = ronchi_output_write(output, from, view->shape[3] * size, err);
+                ronchi_status status = c->n + row > c->room ? flush(c, err) : RONCHI_OK;
                 if (status != RONCHI_OK)
                     return status;
+                gather(view, i, j, k, c->bytes + c->n, size);
+                c->n += row;
             }
-    return RONCHI_OK;
+    return flush(c, err);
 }
 
 ronchi_status ronchi_npy_write(const char *path, const ronchi_view *view, int axes, int force, ronchi_error *err)
@@ -296,20 +310,22 @@ ronchi_status ronchi_npy_write(const char *path, const ronchi_view *view, int ax
             return ronchi_fail(err, RONCHI_ERR_SHAPE, path, RONCHI_NO_OFFSET, "the array has more than %d axes", axes);
     char header[RONCHI_NPY_HEADER_MAX];
     size_t n = ronchi_npy_header(header, view->dtype, axes, view->shape);
-    size_t row_bytes;
-    char *row = ronchi_mul(view->shape[3], size, &row_bytes) ? malloc(row_bytes ? row_bytes : 1) : NULL;
-    if (!row)
-        return ronchi_fail(err, RONCHI_ERR_MEMORY, path, RONCHI_NO_OFFSET, "no memory for one row");
+    size_t room;
+    if (!ronchi_mul(view->shape[3], size, &room) || !ronchi_add(room, COLLECT, &room))
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, path, RONCHI_NO_OFFSET, "rows of %zu elements", view->shape[3]);
     ronchi_output output;
+    collected c = {&output, malloc(room), 0, room};
+    if (!c.bytes)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, path, RONCHI_NO_OFFSET, "no memory for one row");
     ronchi_status status = ronchi_output_open(path, force, &output, err);
     if (status == RONCHI_OK) {
         status = ronchi_output_write(&output, header, n, err);
         if (status == RONCHI_OK)
-            status = write_rows(&output, view, row, size, err);
+            status = write_rows(&c, view, size, err);
         if (status == RONCHI_OK)
             status = ronchi_output_commit(&output, err);
         ronchi_output_abort(&output);
     }
-    free(row);
+    free(c.bytes);
     return status;
 }
