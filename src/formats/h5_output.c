@@ -183,6 +183,8 @@ static H5FD_t *driver_open(const char *name, unsigned flags, hid_t properties, h
     open_file *file = output ? ronchi_calloc((*output)->context, 1, sizeof *file) : NULL;
     if (file)
         file->output = *output;
+    else if (output)
+        no_memory(*output);
     return (H5FD_t *)file;
 }
 
@@ -240,7 +242,7 @@ static hid_t register_driver(void)
     const H5FD_class_t driver = {
 #if H5_VERSION_GE(1, 14, 0)
         .version = H5FD_CLASS_VERSION,
-        .value = (H5FD_class_value_t)513, /* of the range that is free for everybody */
+        .value = (H5FD_class_value_t)513, /* above those of libhdf5's own drivers */
 #endif
         .name = "ronchi",
         .maxaddr = (haddr_t)1 << 62,
@@ -285,8 +287,11 @@ ronchi_status ronchi_h5_output_create(ronchi_context *context, const char *path,
         *file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, properties);
     H5Pclose(properties);
     if (*file < 0) {
+        status = ronchi_h5_output_check(output, err);
         ronchi_h5_output_destroy(output);
-        return ronchi_fail(err, RONCHI_ERR_INTERNAL, name, RONCHI_NO_OFFSET, "libhdf5 could not make a file");
+        return status != RONCHI_OK ? status
+                                   : ronchi_fail(err, RONCHI_ERR_INTERNAL, name, RONCHI_NO_OFFSET,
+                                                 "libhdf5 could not make a file: please report");
     }
     *out = output;
     return RONCHI_OK;

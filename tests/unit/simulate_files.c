@@ -267,6 +267,61 @@ static void the_true_phase_is_written(void **state)
     ronchi_context_destroy(context);
 }
 
+/* An allocator that gives memory so many times and then never again. */
+typedef struct purse {
+    size_t left;
+} purse;
+
+static void *spend(void *user, size_t size)
+{
+    purse *p = user;
+    if (p->left == 0)
+        return NULL;
+    p->left--;
+    return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+static void give_back(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+/* Wherever memory ends, it is said and nothing stays; the first purse that is large enough gives the whole. */
+static void memory_may_end_anywhere(void **state)
+{
+    place *p = *state;
+    ronchi_simulate_options o = small();
+    ronchi_status status = RONCHI_ERR_MEMORY;
+    size_t failures = 0;
+    o.scan_rows = 2;
+    o.scan_cols = 3;
+    o.frames_per_file = 4;
+    o.flagged_pixels = 1;
+    for (size_t coins = 0; status != RONCHI_OK; coins++) {
+        purse money = {coins};
+        ronchi_context_options options;
+        ronchi_context *context = NULL;
+        ronchi_error err;
+        ronchi_context_options_defaults(&options);
+        options.threads = 1;
+        options.allocator = (ronchi_allocator){spend, give_back, &money};
+        status = ronchi_context_create(&options, &context, &err);
+        if (status == RONCHI_OK)
+            status = ronchi_simulate(context, p->master, &o, &err);
+        ronchi_context_destroy(context);
+        if (status == RONCHI_OK)
+            break;
+        assert_int_equal(status, RONCHI_ERR_MEMORY);
+        assert_true(strlen(err.message) > 0);
+        assert_int_equal(count_files(p, 0), 0);
+        failures++;
+        assert_true(failures < 2000);
+    }
+    assert_true(failures > 30);
+    assert_int_equal(count_files(p, 0), 6);
+}
+
 static int stop_at_once(void *user, const ronchi_progress *progress)
 {
     *(uint64_t *)user = progress->total;
@@ -314,7 +369,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(threads_do_not_matter),     TEST(it_opens_untold),   TEST(the_true_phase_is_written),
-        TEST(cancelling_leaves_nothing), TEST(what_exists_stays),
+        TEST(cancelling_leaves_nothing), TEST(what_exists_stays), TEST(memory_may_end_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
