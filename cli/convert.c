@@ -225,8 +225,6 @@ static int convert_folder(cli *c)
 
 static int run(cli *c)
 {
-    if (c->profile == 2)
-        return cli_fail(CLI_BAD_CALL, NULL, "--profile lane: not available in this version");
     return cli_is_folder(c->argument[0]) ? convert_folder(c) : convert_file(c);
 }
 
