@@ -139,12 +139,12 @@ static inline ronchi_status test_body_read(void *user, uint64_t offset, void *ds
 
 static inline test_body test_body_of(const ronchi_store *store)
 {
-    test_body body = {NULL, 0};
+    test_body body = {malloc(store->profile->bytes(store).body_bytes + 1), 0};
     size_t n = store->profile->n_spans(store);
+    assert_non_null(body.bytes);
     for (size_t i = 0; i < n; i++) {
         ronchi_span span = store->profile->span(store, i);
-        body.bytes = realloc(body.bytes, body.size + span.gap_bytes + span.size + 1);
-        assert_non_null(body.bytes);
+        assert_true(body.size + span.gap_bytes + span.size <= store->profile->bytes(store).body_bytes);
         memset(body.bytes + body.size, 0, span.gap_bytes);
         if (span.size)
             memcpy(body.bytes + body.size + span.gap_bytes, span.data, span.size);

@@ -11,7 +11,7 @@
 #include "codec/column.h"
 #include "codec/stream_pack.h"
 
-enum { TILE_COLS = 32, TILE_PIXELS = RONCHI_SUM_SMALL * TILE_COLS };
+enum { TILE_COLS = RONCHI_STREAM_TILE / RONCHI_SUM_SMALL };
 
 typedef struct encode_job {
     column_store *store;
@@ -20,9 +20,9 @@ typedef struct encode_job {
     const ronchi_kernels *kernels;
     size_t row_groups; /* items per span */
     ronchi_stream_pack pack;
-    size_t sum_pitch;  /* positions of the longest span */
-    uint32_t *sums;    /* [n_spans][n_fields][sum_pitch] */
-    uint16_t *scratch; /* [threads][TILE_PIXELS][pitch] */
+    size_t sum_pitch;          /* positions of the longest span */
+    uint32_t *sums;            /* [n_spans][n_fields][sum_pitch] */
+    ronchi_stream_tile *tiles; /* [threads] */
 } encode_job;
 
 static size_t span_length(const column_chunk *chunk, size_t span)
@@ -35,47 +35,70 @@ static ronchi_status no_memory(ronchi_error *err)
     return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to encode: use a smaller --budget");
 }
 
-/* Encodes one pixel's counts and adds them to its 8 x 8 field. */
-static bool encode_pixel(encode_job *job, ronchi_stream_piece *piece, size_t span, size_t pixel, const uint16_t *counts,
-                         uint32_t *sums)
+/* Up to 8 rows and TILE_COLS columns of the detector. */
+typedef struct tile_place {
+    size_t span, row, rows, col, cols;
+} tile_place;
+
+/* Turns the counts of a tile over into streams: stream i is row i / cols, column i % cols of it. */
+static void load_tile(const encode_job *job, const tile_place *at, ronchi_stream_tile *tile)
 {
     const ronchi_store *base = &job->store->base;
-    size_t n = span_length(job->chunk, span);
-    ronchi_stream_stats stats;
-    job->kernels->stream_stats(counts, n, &stats);
-    if (base->valid[pixel] && stats.max) {
-        piece->max = stats.max > piece->max ? stats.max : piece->max;
-        job->kernels->weigh(counts, n, 1, sums);
+    size_t size = ronchi_dtype_size(base->dtype), n = span_length(job->chunk, at->span);
+    const char *frames = job->frames + at->span * RONCHI_STREAM_SPAN * base->n_pixels * size;
+    ronchi_transpose_fn *transpose = size == 1 ? job->kernels->widen8 : job->kernels->transpose16;
+    for (size_t r = 0; r < at->rows; r++)
+        transpose(frames + ((at->row + r) * base->shape.det_cols + at->col) * size, (ptrdiff_t)(base->n_pixels * size),
+                  n, at->cols, tile->values[r * at->cols], RONCHI_STREAM_PITCH * 2);
+    for (size_t i = 0; i < at->rows * at->cols; i++)
+        job->kernels->stream_stats(tile->values[i], n, &tile->stats[i]);
+}
+
+/* Adds the unflagged pixels of a tile to their 8 x 8 fields and to the maximum. */
+static void add_tile(const encode_job *job, const tile_place *at, const ronchi_stream_tile *tile,
+                     ronchi_stream_piece *piece)
+{
+    const ronchi_sum_fields *fields = &job->store->fields;
+    size_t n = span_length(job->chunk, at->span), group = at->row / RONCHI_SUM_SMALL;
+    uint32_t *sums = job->sums + (at->span * fields->n_fields + group * fields->small_cols) * job->sum_pitch;
+    for (size_t i = 0; i < at->rows * at->cols; i++) {
+        size_t row = at->row + i / at->cols, col = at->col + i % at->cols;
+        if (!tile->stats[i].max || !job->store->base.valid[row * fields->det_cols + col])
+            continue;
+        piece->max = tile->stats[i].max > piece->max ? tile->stats[i].max : piece->max;
+        job->kernels->weigh(tile->values[i], n, 1, sums + col / RONCHI_SUM_SMALL * job->sum_pitch);
     }
-    return ronchi_stream_pack_add(&job->pack, piece, job->store->tables, span * base->n_pixels + pixel, counts, n,
-                                  &stats);
+}
+
+static bool encode_tile(encode_job *job, const tile_place *at, ronchi_stream_tile *tile, ronchi_stream_piece *piece)
+{
+    const ronchi_store *base = &job->store->base;
+    size_t n_streams = at->rows * at->cols;
+    load_tile(job, at, tile);
+    add_tile(job, at, tile, piece);
+    job->kernels->streams_encode(job->store->tables, tile->values[0], n_streams, span_length(job->chunk, at->span),
+                                 tile->stats, tile->bytes[0], tile->sizes, tile->selectors);
+    for (size_t i = 0; i < n_streams; i++) {
+        size_t pixel = (at->row + i / at->cols) * base->shape.det_cols + at->col + i % at->cols;
+        if (!ronchi_stream_pack_add(&job->pack, piece, at->span * base->n_pixels + pixel, tile->bytes[i],
+                                    tile->sizes[i], tile->selectors[i]))
+            return false;
+    }
+    return true;
 }
 
 static ronchi_status encode_item(void *user, size_t item, size_t worker, ronchi_error *err)
 {
     encode_job *job = user;
-    const ronchi_store *base = &job->store->base;
     const ronchi_sum_fields *fields = &job->store->fields;
-    size_t span = item / job->row_groups, group = item % job->row_groups, n = span_length(job->chunk, span);
-    size_t size = ronchi_dtype_size(base->dtype), cols = base->shape.det_cols;
-    ptrdiff_t pitch = (ptrdiff_t)(base->n_pixels * size);
-    const char *frames = job->frames + span * RONCHI_STREAM_SPAN * base->n_pixels * size;
-    uint32_t *sums = job->sums + (span * fields->n_fields + group * fields->small_cols) * job->sum_pitch;
-    uint16_t *counts = job->scratch + worker * TILE_PIXELS * RONCHI_STREAM_PITCH;
-    ronchi_transpose_fn *transpose = size == 1 ? job->kernels->widen8 : job->kernels->transpose16;
-    size_t row_end = ronchi_min_size((group + 1) * RONCHI_SUM_SMALL, base->shape.det_rows);
-
-    memset(sums, 0, fields->small_cols * job->sum_pitch * sizeof *sums);
-    for (size_t col = 0; col < cols; col += TILE_COLS) {
-        size_t width = ronchi_min_size(TILE_COLS, cols - col);
-        for (size_t row = group * RONCHI_SUM_SMALL; row < row_end; row++) {
-            size_t pixel = row * cols + col;
-            transpose(frames + pixel * size, pitch, n, width, counts, RONCHI_STREAM_PITCH * 2);
-            for (size_t c = 0; c < width; c++)
-                if (!encode_pixel(job, &job->pack.pieces[item], span, pixel + c, counts + c * RONCHI_STREAM_PITCH,
-                                  sums + (col + c) / RONCHI_SUM_SMALL * job->sum_pitch))
-                    return no_memory(err);
-        }
+    tile_place at = {item / job->row_groups, item % job->row_groups * RONCHI_SUM_SMALL, 0, 0, 0};
+    at.rows = ronchi_min_size(RONCHI_SUM_SMALL, fields->det_rows - at.row);
+    size_t first = at.span * fields->n_fields + at.row / RONCHI_SUM_SMALL * fields->small_cols;
+    memset(job->sums + first * job->sum_pitch, 0, fields->small_cols * job->sum_pitch * sizeof *job->sums);
+    for (; at.col < fields->det_cols; at.col += TILE_COLS) {
+        at.cols = ronchi_min_size(TILE_COLS, fields->det_cols - at.col);
+        if (!encode_tile(job, &at, &job->tiles[worker], &job->pack.pieces[item]))
+            return no_memory(err);
     }
     return RONCHI_OK;
 }
@@ -150,8 +173,8 @@ static bool prepare(encode_job *job)
     size_t n_pixels = store->base.n_pixels, per = RONCHI_SUM_SMALL * store->base.shape.det_cols;
     size_t n_fields = chunk->n_spans * store->fields.n_fields;
     job->sums = ronchi_alloc(context, n_fields * job->sum_pitch * sizeof *job->sums);
-    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * TILE_PIXELS * RONCHI_STREAM_PITCH * 2);
-    if (!job->sums || !job->scratch || !make_array(store, chunk, COLUMN_OFFSETS, chunk->n_streams + 1) ||
+    job->tiles = ronchi_alloc(context, ronchi_context_threads(context) * sizeof *job->tiles);
+    if (!job->sums || !job->tiles || !make_array(store, chunk, COLUMN_OFFSETS, chunk->n_streams + 1) ||
         !make_array(store, chunk, COLUMN_SELECTORS, chunk->n_streams) ||
         !make_array(store, chunk, COLUMN_SUM_OFFSETS, n_fields + 1) ||
         !make_array(store, chunk, COLUMN_SUM_WIDTHS, n_fields) ||
@@ -222,7 +245,7 @@ ronchi_status ronchi_column_encode_block(ronchi_store *base, size_t index, const
     ronchi_status status = run(&job, err);
     ronchi_stream_pack_release(&job.pack);
     ronchi_free(base->context, job.sums);
-    ronchi_free(base->context, job.scratch);
+    ronchi_free(base->context, job.tiles);
     if (status != RONCHI_OK)
         return status;
     ronchi_column_place(store, index);

@@ -11,7 +11,7 @@
 #include "codec/lanes.h"
 #include "codec/stream_pack.h"
 
-enum { TILE_STREAMS = 2 * LANES_TILE };
+enum { TILE_STREAMS = RONCHI_STREAM_TILE };
 
 typedef struct encode_job {
     lanes_store *store;
@@ -19,7 +19,7 @@ typedef struct encode_job {
     const uint8_t *frames;
     const ronchi_kernels *kernels;
     ronchi_stream_pack pack;
-    uint16_t *scratch; /* [threads][TILE_STREAMS][pitch] */
+    ronchi_stream_tile *tiles; /* [threads] */
 } encode_job;
 
 void ronchi_lanes_digits(const uint8_t digest[32], char out[65])
@@ -60,16 +60,17 @@ static ronchi_status encode_item(void *user, size_t item, size_t worker, ronchi_
         return RONCHI_OK;
     }
     ronchi_stream_piece *piece = &job->pack.pieces[item - 1];
-    uint16_t *values = job->scratch + worker * TILE_STREAMS * RONCHI_STREAM_PITCH;
+    ronchi_stream_tile *tile = &job->tiles[worker];
     job->kernels->transpose16(job->frames + 2 * piece->first, (ptrdiff_t)(4 * base->n_pixels), n, piece->n_streams,
-                              values, 2 * RONCHI_STREAM_PITCH);
-    for (size_t i = 0; i < piece->n_streams; i++) {
-        ronchi_stream_stats stats;
-        job->kernels->stream_stats(values + i * RONCHI_STREAM_PITCH, n, &stats);
-        if (!ronchi_stream_pack_add(&job->pack, piece, job->store->tables, piece->first + i,
-                                    values + i * RONCHI_STREAM_PITCH, n, &stats))
+                              tile->values[0], 2 * RONCHI_STREAM_PITCH);
+    for (size_t i = 0; i < piece->n_streams; i++)
+        job->kernels->stream_stats(tile->values[i], n, &tile->stats[i]);
+    job->kernels->streams_encode(job->store->tables, tile->values[0], piece->n_streams, n, tile->stats, tile->bytes[0],
+                                 tile->sizes, tile->selectors);
+    for (size_t i = 0; i < piece->n_streams; i++)
+        if (!ronchi_stream_pack_add(&job->pack, piece, piece->first + i, tile->bytes[i], tile->sizes[i],
+                                    tile->selectors[i]))
             return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to encode");
-    }
     if (base->dtype == RONCHI_U32)
         piece->max = largest(job, piece->first / 2, piece->n_streams / 2);
     return RONCHI_OK;
@@ -80,11 +81,11 @@ static ronchi_status run(encode_job *job, ronchi_error *err)
     lanes_store *store = job->store;
     lanes_chunk *chunk = job->chunk;
     ronchi_context *context = store->base.context;
-    size_t n_streams = lanes_n_streams(store), n_pieces = ronchi_div_up(store->base.n_pixels, LANES_TILE);
+    size_t n_streams = lanes_n_streams(store), n_pieces = ronchi_div_up(n_streams, TILE_STREAMS);
     chunk->offsets = ronchi_calloc(context, n_streams + 1, sizeof *chunk->offsets);
     chunk->selectors = ronchi_calloc(context, n_streams, 1);
-    job->scratch = ronchi_alloc(context, ronchi_context_threads(context) * TILE_STREAMS * RONCHI_STREAM_PITCH * 2);
-    if (!chunk->offsets || !chunk->selectors || !job->scratch ||
+    job->tiles = ronchi_alloc(context, ronchi_context_threads(context) * sizeof *job->tiles);
+    if (!chunk->offsets || !chunk->selectors || !job->tiles ||
         !ronchi_stream_pack_init(&job->pack, context, n_streams, n_pieces, chunk->offsets, chunk->selectors))
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to encode");
     for (size_t i = 0; i < n_pieces; i++) {
@@ -122,7 +123,7 @@ ronchi_status ronchi_lanes_encode_block(ronchi_store *base, size_t index, const 
     job.kernels = ronchi_context_kernels(base->context);
     ronchi_status status = run(&job, err);
     ronchi_stream_pack_release(&job.pack);
-    ronchi_free(base->context, job.scratch);
+    ronchi_free(base->context, job.tiles);
     if (status != RONCHI_OK)
         return status;
     ronchi_lanes_place(store, index);

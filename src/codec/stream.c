@@ -61,6 +61,8 @@ void ronchi_stream_tables_fill(ronchi_stream_tables *tables)
             uint32_t slots = ronchi_stream_slots[m][s];
             tables->first[m][s] = (uint16_t)first;
             tables->encode[m][s] = symbol_of(slots, first);
+            tables->packed[m][s] = tables->encode[m][s].bias | (uint32_t)tables->encode[m][s].complement << 11 |
+                                   (uint32_t)tables->encode[m][s].shift << 21;
             for (uint32_t slot = first; slot < first + slots; slot++)
                 tables->decode[m][slot] = slots << 16 | (slot - first) << 6 | s;
             first += slots;

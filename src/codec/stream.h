@@ -50,7 +50,8 @@ typedef struct ronchi_stream_tables {
     uint32_t decode[RONCHI_STREAM_MODELS][RONCHI_STREAM_SLOTS]; /* slots << 16 |
                                                                     slot within the symbol << 6 | symbol */
     ronchi_stream_symbol encode[RONCHI_STREAM_MODELS][RONCHI_STREAM_SYMBOLS];
-    uint16_t first[RONCHI_STREAM_MODELS][RONCHI_STREAM_SYMBOLS]; /* first slot of each symbol */
+    uint32_t packed[RONCHI_STREAM_MODELS][RONCHI_STREAM_SYMBOLS]; /* bias | complement << 11 | shift << 21 */
+    uint16_t first[RONCHI_STREAM_MODELS][RONCHI_STREAM_SYMBOLS];  /* first slot of each symbol */
 } ronchi_stream_tables;
 
 /* One encoded stream; the bytes are borrowed. */
@@ -100,9 +101,15 @@ typedef struct ronchi_stream_stats {
 /*
  * ronchi_stream_encode() encodes n values (1..512) in the form that suits their statistics.
  *   dst  room for 2 n bytes
- * Returns the number of bytes written, at most 2 n, and the form in *selector.
+ * Returns the number of bytes written, at most 2 n, and the form in *selector.  The same in two halves, for encoders
+ * that code many streams at once: ronchi_stream_plan() names the model to try, or RONCHI_STREAM_MODELS when the form is
+ * settled without; ronchi_stream_settle() writes the stream, given what rANS with that model gave (coded_size 2 n or
+ * more: too long).
  */
 size_t ronchi_stream_encode(const ronchi_stream_tables *tables, const uint16_t *values, size_t n,
                             const ronchi_stream_stats *stats, uint8_t *dst, uint8_t *selector);
+size_t ronchi_stream_plan(const ronchi_stream_stats *stats, size_t n);
+size_t ronchi_stream_settle(const uint16_t *values, size_t n, const ronchi_stream_stats *stats, size_t model,
+                            const uint8_t *coded, size_t coded_size, uint8_t *dst, uint8_t *selector);
 
 #endif

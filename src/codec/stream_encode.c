@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stream_encode.c - chooses the form of one stream and writes it. */
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "codec/stream.h"
@@ -38,13 +37,13 @@ static size_t write_literal(const uint16_t *values, size_t n, uint8_t *dst)
 }
 
 /*
- * Codes backwards, from the end of a buffer down, so that the bytes come to lie in reading order.  Returns the size, or
- * 'limit' as soon as it would reach that.
+ * Codes backwards, from the end of a buffer down, so that the bytes come to lie in reading order; *coded is their
+ * beginning. Returns the size, or 'limit' as soon as it would reach that.
  */
-static size_t write_rans(const ronchi_stream_symbol *row, const uint16_t *values, size_t n, size_t limit, uint8_t *dst)
+static size_t code_rans(const ronchi_stream_symbol *row, const uint16_t *values, size_t n, size_t limit, uint8_t *end,
+                        const uint8_t **coded)
 {
-    uint8_t buffer[2 * RONCHI_STREAM_SPAN + 16];
-    uint8_t *end = buffer + sizeof buffer, *p = end;
+    uint8_t *p = end;
     uint32_t x = RONCHI_STREAM_LOW;
     for (size_t t = n; t-- > 0;) {
         uint32_t value = values[t];
@@ -65,26 +64,29 @@ static size_t write_rans(const ronchi_stream_symbol *row, const uint16_t *values
     }
     for (int shift = 24; shift >= 0; shift -= 8)
         *--p = (uint8_t)(x >> shift);
-    memcpy(dst, p, (size_t)(end - p));
+    *coded = p;
     return (size_t)(end - p);
 }
 
-size_t ronchi_stream_encode(const ronchi_stream_tables *tables, const uint16_t *values, size_t n,
-                            const ronchi_stream_stats *stats, uint8_t *dst, uint8_t *selector)
+/* The largest value that a sparse event can hold. */
+enum { MOST_SPARSE = 128 };
+
+size_t ronchi_stream_plan(const ronchi_stream_stats *stats, size_t n)
+{
+    if (stats->min == stats->max || (stats->max <= MOST_SPARSE && stats->nonzero <= 2))
+        return RONCHI_STREAM_MODELS;
+    return model_of(stats->clipped, n);
+}
+
+size_t ronchi_stream_settle(const uint16_t *values, size_t n, const ronchi_stream_stats *stats, size_t model,
+                            const uint8_t *coded, size_t coded_size, uint8_t *dst, uint8_t *selector)
 {
     if (stats->min == stats->max) {
         *selector = stats->max ? RONCHI_STREAM_CONSTANT : RONCHI_STREAM_ZERO;
         return stats->max ? write_literal(values, 1, dst) : 0;
     }
-    bool small = stats->max <= 128; /* what a sparse event can hold */
-    if (small && stats->nonzero <= 2) {
-        *selector = RONCHI_STREAM_SPARSE;
-        return write_sparse(values, n, dst);
-    }
-    size_t model = model_of(stats->clipped, n);
-    size_t size = write_rans(tables->encode[model], values, n, 2 * n, dst);
-    *selector = (uint8_t)model;
-    if (small && 2 * (size_t)stats->nonzero < size) {
+    size_t size = model < RONCHI_STREAM_MODELS && coded_size < 2 * n ? coded_size : 2 * n;
+    if (stats->max <= MOST_SPARSE && (stats->nonzero <= 2 || 2 * (size_t)stats->nonzero < size)) {
         *selector = RONCHI_STREAM_SPARSE;
         return write_sparse(values, n, dst);
     }
@@ -92,5 +94,18 @@ size_t ronchi_stream_encode(const ronchi_stream_tables *tables, const uint16_t *
         *selector = RONCHI_STREAM_LITERAL;
         return write_literal(values, n, dst);
     }
+    *selector = (uint8_t)model;
+    memcpy(dst, coded, size);
     return size;
+}
+
+size_t ronchi_stream_encode(const ronchi_stream_tables *tables, const uint16_t *values, size_t n,
+                            const ronchi_stream_stats *stats, uint8_t *dst, uint8_t *selector)
+{
+    uint8_t buffer[2 * RONCHI_STREAM_SPAN + 16];
+    const uint8_t *coded = buffer;
+    size_t model = ronchi_stream_plan(stats, n), size = 0;
+    if (model < RONCHI_STREAM_MODELS)
+        size = code_rans(tables->encode[model], values, n, 2 * n, buffer + sizeof buffer, &coded);
+    return ronchi_stream_settle(values, n, stats, model, coded, size, dst, selector);
 }

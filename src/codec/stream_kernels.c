@@ -56,6 +56,14 @@ static size_t streams_decode(const ronchi_stream_tables *tables, const ronchi_st
     return n_streams;
 }
 
+static void streams_encode(const ronchi_stream_tables *tables, const uint16_t *values, size_t n_streams, size_t n,
+                           const ronchi_stream_stats *stats, uint8_t *dst, uint32_t *sizes, uint8_t *selectors)
+{
+    for (size_t i = 0; i < n_streams; i++)
+        sizes[i] = (uint32_t)ronchi_stream_encode(tables, values + i * RONCHI_STREAM_PITCH, n, &stats[i],
+                                                  dst + i * 2 * RONCHI_STREAM_SPAN, &selectors[i]);
+}
+
 static void stream_stats(const uint16_t *values, size_t n, ronchi_stream_stats *out)
 {
     ronchi_loop_stats(values, n, out);
@@ -77,6 +85,7 @@ void ronchi_stream_kernels_c(ronchi_kernels *kernels)
     kernels->widen8 = widen8;
     kernels->narrow16 = narrow16;
     kernels->streams_decode = streams_decode;
+    kernels->streams_encode = streams_encode;
     kernels->stream_stats = stream_stats;
     kernels->weigh = weigh;
     kernels->total = total;

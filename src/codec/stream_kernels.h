@@ -14,5 +14,8 @@ void ronchi_stream_kernels_avx512(ronchi_kernels *kernels);
 
 size_t ronchi_streams_decode_avx512(const struct ronchi_stream_tables *tables, const struct ronchi_stream *streams,
                                     size_t n_streams, size_t n, size_t stop, uint16_t *out);
+void ronchi_streams_encode_avx512(const struct ronchi_stream_tables *tables, const uint16_t *values, size_t n_streams,
+                                  size_t n, const struct ronchi_stream_stats *stats, uint8_t *dst, uint32_t *sizes,
+                                  uint8_t *selectors);
 
 #endif

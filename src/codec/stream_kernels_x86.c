@@ -10,38 +10,13 @@
 
 #if defined(__x86_64__) && defined(__GNUC__)
 
-#include <immintrin.h>
+#include "codec/square_x86.h"
 
 #define AVX2        __attribute__((target("avx2")))
 #define AVX2_INLINE __attribute__((target("avx2"), always_inline)) static inline
 #define AVX512      __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 
-enum { SQUARE = 16 };
-
-/* Row r of the square becomes column r. */
-AVX2_INLINE void turn(__m256i r[SQUARE])
-{
-    __m256i a[SQUARE], b[SQUARE];
-    for (int i = 0; i < 8; i++) {
-        a[2 * i] = _mm256_unpacklo_epi16(r[2 * i], r[2 * i + 1]);
-        a[2 * i + 1] = _mm256_unpackhi_epi16(r[2 * i], r[2 * i + 1]);
-    }
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 2; k++) {
-            b[4 * i + 2 * k] = _mm256_unpacklo_epi32(a[4 * i + k], a[4 * i + 2 + k]);
-            b[4 * i + 2 * k + 1] = _mm256_unpackhi_epi32(a[4 * i + k], a[4 * i + 2 + k]);
-        }
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < 4; k++) {
-            a[8 * i + 2 * k] = _mm256_unpacklo_epi64(b[8 * i + k], b[8 * i + 4 + k]);
-            a[8 * i + 2 * k + 1] = _mm256_unpackhi_epi64(b[8 * i + k], b[8 * i + 4 + k]);
-        }
-    /* a[k] holds rows 0..7 of columns k and 8 + k, a[8 + k] rows 8..15 */
-    for (int k = 0; k < 8; k++) {
-        r[k] = _mm256_permute2x128_si256(a[k], a[8 + k], 0x20);
-        r[8 + k] = _mm256_permute2x128_si256(a[k], a[8 + k], 0x31);
-    }
-}
+enum { SQUARE = RONCHI_SQUARE };
 
 /* The part of a matrix that squares do not cover: columns behind, then rows below. */
 static void rest(ronchi_transpose_fn *plain, size_t in_size, size_t out_size, const char *in, ptrdiff_t in_pitch,
@@ -68,7 +43,7 @@ AVX2_INLINE void square16(const char *from, ptrdiff_t in_pitch, __m256i square[S
 {
     for (int i = 0; i < SQUARE; i++)
         square[i] = _mm256_loadu_si256((const __m256i *)(const void *)(from + i * in_pitch));
-    turn(square);
+    ronchi_square_turn(square);
 }
 
 /* Two squares below each other give whole cache lines of the output, which may lie a power of two apart. */
@@ -116,7 +91,7 @@ AVX2 static void widen8_avx2(const void *in, ptrdiff_t in_pitch, size_t rows, si
             __m256i square[SQUARE];
             for (int i = 0; i < SQUARE; i++)
                 square[i] = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(from + i * in_pitch)));
-            turn(square);
+            ronchi_square_turn(square);
             for (int i = 0; i < SQUARE; i++)
                 _mm256_storeu_si256((__m256i *)(void *)(to + i * out_pitch), square[i]);
         }
@@ -135,7 +110,7 @@ AVX2 static void narrow16_avx2(const void *in, ptrdiff_t in_pitch, size_t rows, 
             for (int i = 0; i < SQUARE; i++)
                 square[i] =
                     _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(const void *)(from + i * in_pitch)), low);
-            turn(square);
+            ronchi_square_turn(square);
             for (int i = 0; i < SQUARE; i++) {
                 __m128i high = _mm256_extracti128_si256(square[i], 1);
                 _mm_storeu_si128((__m128i *)(void *)(to + i * out_pitch),
@@ -188,6 +163,7 @@ void ronchi_stream_kernels_avx2(ronchi_kernels *kernels)
 void ronchi_stream_kernels_avx512(ronchi_kernels *kernels)
 {
     kernels->streams_decode = ronchi_streams_decode_avx512;
+    kernels->streams_encode = ronchi_streams_encode_avx512;
     kernels->stream_stats = stats_avx512;
     kernels->weigh = weigh_avx512;
     kernels->total = total_avx512;

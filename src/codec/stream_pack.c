@@ -37,14 +37,16 @@ static bool reserve(ronchi_context *context, ronchi_stream_piece *piece, size_t 
     return true;
 }
 
-bool ronchi_stream_pack_add(ronchi_stream_pack *pack, ronchi_stream_piece *piece, const ronchi_stream_tables *tables,
-                            size_t stream, const uint16_t *values, size_t n, const ronchi_stream_stats *stats)
+bool ronchi_stream_pack_add(ronchi_stream_pack *pack, ronchi_stream_piece *piece, size_t stream, const uint8_t *bytes,
+                            size_t size, uint8_t selector)
 {
-    if (!reserve(pack->context, piece, 2 * n))
+    if (!reserve(pack->context, piece, size))
         return false;
-    size_t size = ronchi_stream_encode(tables, values, n, stats, piece->bytes + piece->used, &pack->selectors[stream]);
+    if (size)
+        memcpy(piece->bytes + piece->used, bytes, size);
     pack->where[stream] = (uint32_t)piece->used;
     pack->offsets[stream + 1] = (uint32_t)size;
+    pack->selectors[stream] = selector;
     piece->used += size;
     return true;
 }

@@ -28,13 +28,23 @@ typedef struct ronchi_stream_pack {
     uint8_t *payload;            /* made by join; owned until taken */
 } ronchi_stream_pack;
 
+/* Scratch of one thread: streams that are encoded beside each other. */
+enum { RONCHI_STREAM_TILE = 256 };
+typedef struct ronchi_stream_tile {
+    uint16_t values[RONCHI_STREAM_TILE][RONCHI_STREAM_PITCH];
+    ronchi_stream_stats stats[RONCHI_STREAM_TILE];
+    uint8_t bytes[RONCHI_STREAM_TILE][2 * RONCHI_STREAM_SPAN];
+    uint32_t sizes[RONCHI_STREAM_TILE];
+    uint8_t selectors[RONCHI_STREAM_TILE];
+} ronchi_stream_tile;
+
 /* ronchi_stream_pack_init() makes room for the bookkeeping; 'offsets' is zeroed.  False without memory. */
 bool ronchi_stream_pack_init(ronchi_stream_pack *pack, ronchi_context *context, size_t n_streams, size_t n_pieces,
                              uint32_t *offsets, uint8_t *selectors);
 
-/* ronchi_stream_pack_add() encodes stream number 'stream', which belongs to 'piece'.  False without memory. */
-bool ronchi_stream_pack_add(ronchi_stream_pack *pack, ronchi_stream_piece *piece, const ronchi_stream_tables *tables,
-                            size_t stream, const uint16_t *values, size_t n, const ronchi_stream_stats *stats);
+/* ronchi_stream_pack_add() adds encoded stream number 'stream', which belongs to 'piece'.  False without memory. */
+bool ronchi_stream_pack_add(ronchi_stream_pack *pack, ronchi_stream_piece *piece, size_t stream, const uint8_t *bytes,
+                            size_t size, uint8_t selector);
 
 /* ronchi_stream_pack_join() turns sizes into offsets and makes the payload (at least 1 byte is allocated). */
 ronchi_status ronchi_stream_pack_join(ronchi_stream_pack *pack, ronchi_error *err);

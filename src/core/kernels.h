@@ -41,6 +41,14 @@ typedef void ronchi_transpose_fn(const void *in, ptrdiff_t in_pitch, size_t rows
 typedef size_t ronchi_streams_decode_fn(const struct ronchi_stream_tables *tables, const struct ronchi_stream *streams,
                                         size_t n_streams, size_t n, size_t stop, uint16_t *out);
 
+/*
+ * Encodes n values of each of 'n_streams' streams, values [n_streams][RONCHI_STREAM_PITCH], in the form that ronchi_stream_encode()
+ * gives, to the byte: to dst [n_streams][1024] with sizes and selectors [n_streams].
+ */
+typedef void ronchi_streams_encode_fn(const struct ronchi_stream_tables *tables, const uint16_t *values, size_t n_streams,
+                                      size_t n, const struct ronchi_stream_stats *stats, uint8_t *dst, uint32_t *sizes,
+                                      uint8_t *selectors);
+
 /* Statistics of n values, 1 <= n <= 512. */
 typedef void ronchi_stream_stats_fn(const uint16_t *values, size_t n, struct ronchi_stream_stats *out);
 
@@ -75,6 +83,7 @@ typedef struct ronchi_kernels {
     ronchi_bitshuffle_fn *bitshuffle;
     ronchi_transpose_fn *transpose16, *widen8, *narrow16;
     ronchi_streams_decode_fn *streams_decode;
+    ronchi_streams_encode_fn *streams_encode;
     ronchi_stream_stats_fn *stream_stats;
     ronchi_weigh_fn *weigh;
     ronchi_total_fn *total;

@@ -231,6 +231,46 @@ static void decoders(void **unused)
     free(tables);
 }
 
+/* Every version of the encoder gives the bytes of the plain one. */
+static void encoders(void **unused)
+{
+    (void)unused;
+    versions t = tables_of();
+    ronchi_stream_tables *tables = malloc(sizeof *tables);
+    ronchi_stream_tables_fill(tables);
+    uint64_t state = 10;
+    for (int round = 0; round < 60; round++) {
+        size_t n_streams = round < 34 ? (size_t)round + 1 : 1 + test_below(&state, 700);
+        size_t n = round % 3 ? FULL : 1 + test_below(&state, FULL);
+        batch b = batch_of(tables, &t.kernels[0], n_streams, n, &state);
+        uint16_t *values = malloc(n_streams * PITCH * sizeof *values);
+        ronchi_stream_stats *stats = malloc(n_streams * sizeof *stats);
+        guarded dst = guarded_of(n_streams * 2 * FULL);
+        uint32_t *sizes = malloc(n_streams * sizeof *sizes);
+        uint8_t *selectors = malloc(n_streams);
+        for (size_t k = 0; k < n_streams; k++) {
+            memset(values + k * PITCH, 0xEE, PITCH * sizeof *values);
+            memcpy(values + k * PITCH, b.values + k * FULL, n * sizeof *values);
+            t.kernels[0].stream_stats(values + k * PITCH, n, &stats[k]);
+        }
+        for (size_t i = 0; i < t.n; i++) {
+            t.kernels[i].streams_encode(tables, values, n_streams, n, stats, dst.bytes, sizes, selectors);
+            for (size_t k = 0; k < n_streams; k++) {
+                assert_int_equal(selectors[k], b.streams[k].selector);
+                assert_int_equal(sizes[k], b.streams[k].size_bytes);
+                assert_memory_equal(dst.bytes + k * 2 * FULL, b.streams[k].bytes, sizes[k]);
+            }
+        }
+        free(values);
+        free(stats);
+        free(sizes);
+        free(selectors);
+        guarded_free(&dst);
+        batch_free(&b);
+    }
+    free(tables);
+}
+
 /* Damaged streams: every version names the same first faulty stream, and agrees on the others. */
 static void damage(void **unused)
 {
@@ -276,6 +316,7 @@ static void damage(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(transpositions), cmocka_unit_test(loops),
-                                       cmocka_unit_test(decoders), cmocka_unit_test(damage)};
+                                       cmocka_unit_test(decoders), cmocka_unit_test(encoders),
+                                       cmocka_unit_test(damage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
