@@ -54,6 +54,7 @@ typedef struct column_store {
     column_span *spans; /* made by finish() and adopt() */
     uint64_t body_bytes;
     ronchi_stream_tables *tables;
+    uint32_t largest; /* no unflagged count is above: as encoded, or the dtype's largest */
 } column_store;
 
 static inline const uint8_t *column_payload(const column_chunk *chunk)

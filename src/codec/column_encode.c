@@ -216,8 +216,9 @@ static ronchi_status run(encode_job *job, ronchi_error *err)
     if (status == RONCHI_OK)
         status = join_sums(job, err);
     for (size_t i = 0; status == RONCHI_OK && i < job->pack.n_pieces; i++)
-        if (job->pack.pieces[i].max > base->max_count)
-            base->max_count = job->pack.pieces[i].max;
+        if (job->pack.pieces[i].max > job->store->largest)
+            job->store->largest = (uint32_t)job->pack.pieces[i].max;
+    base->max_count = job->store->largest;
     return status;
 }
 

@@ -253,7 +253,8 @@ ronchi_status ronchi_column_adopt(ronchi_context *context, const json_t *header,
         ronchi_column_destroy(&store->base);
         return status;
     }
-    store->base.max_count = dtype == RONCHI_U8 ? UINT8_MAX : UINT16_MAX;
+    store->largest = dtype == RONCHI_U8 ? UINT8_MAX : UINT16_MAX;
+    store->base.max_count = store->largest;
     *out = &store->base;
     return RONCHI_OK;
 }

@@ -21,12 +21,12 @@ typedef struct reduce_job {
     size_t n_wanted;      /* pixels that any output needs */
     uint32_t *wanted;     /* their numbers */
     size_t n_segments;    /* of wanted pixels, per span */
-    uint64_t *heaviest;   /* [n_planes] largest weight */
+    size_t *run_pixels;   /* [n_planes] pixels whose sums are sure to fit 32 bits */
     size_t *spans;        /* numbers of the spans that touch the rectangle */
     size_t n_spans;
     uint16_t *scratch; /* [threads][TILE][pitch] */
     uint64_t *sums;    /* [threads][n_planes][512] */
-    uint32_t *sums32;  /* [threads][n_planes][512] */
+    uint32_t *sums32;  /* [threads][512] */
 } reduce_job;
 
 static void add_shared(uint64_t *to, uint64_t value)
@@ -67,22 +67,36 @@ static void make_keep(const reduce_job *job, const column_span *span, keep *k)
     }
 }
 
-/* Adds one pixel's counts to the planes, in 32 bits while they are sure to fit for a whole tile. */
-static void add_planes(const reduce_job *job, size_t pixel, const uint16_t *counts, size_t stop, uint64_t *sums,
-                       uint32_t *sums32)
+/* Shorter runs than this are added in 64 bits at once. */
+enum { SHORT_RUN = 8 };
+
+/* Adds the counts of a run of pixels to one plane. */
+static void add_run(const reduce_job *job, size_t plane, const uint32_t *pixels, size_t n, const uint16_t *counts,
+                    size_t stop, uint64_t *sums, uint32_t *sums32)
 {
-    const uint64_t most = (uint64_t)TILE * (job->store->base.dtype == RONCHI_U8 ? UINT8_MAX : UINT16_MAX);
-    for (size_t k = 0; k < job->r->n_planes; k++) {
-        uint32_t weight = job->r->planes[k][pixel];
-        if (!weight)
-            continue;
-        if (job->heaviest[k] <= UINT32_MAX / most) {
-            job->kernels->weigh(counts, stop, weight, sums32 + k * RONCHI_STREAM_SPAN);
-            continue;
-        }
-        for (size_t t = 0; t < stop; t++)
-            sums[k * RONCHI_STREAM_SPAN + t] += (uint64_t)weight * counts[t];
+    const uint32_t *weights = job->r->planes[plane];
+    bool wide = job->run_pixels[plane] < SHORT_RUN;
+    memset(sums32, 0, stop * sizeof *sums32);
+    for (size_t i = 0; i < n; i++, counts += RONCHI_STREAM_PITCH) {
+        uint32_t weight = weights[pixels[i]];
+        if (weight && !wide)
+            job->kernels->weigh(counts, stop, weight, sums32);
+        for (size_t t = 0; weight && wide && t < stop; t++)
+            sums[t] += (uint64_t)weight * counts[t];
     }
+    for (size_t t = 0; !wide && t < stop; t++)
+        sums[t] += sums32[t];
+}
+
+static void add_planes(const reduce_job *job, const uint32_t *pixels, size_t n, const uint16_t *counts, size_t stop,
+                       uint64_t *sums, uint32_t *sums32)
+{
+    for (size_t k = 0; k < job->r->n_planes; k++)
+        for (size_t i = 0, run; i < n; i += run) {
+            run = job->run_pixels[k] < SHORT_RUN ? n - i : ronchi_min_size(n - i, job->run_pixels[k]);
+            add_run(job, k, pixels + i, run, counts + i * RONCHI_STREAM_PITCH, stop, sums + k * RONCHI_STREAM_SPAN,
+                    sums32);
+        }
 }
 
 static void add_pixel(const reduce_job *job, size_t pixel, const uint16_t *counts, const keep *k)
@@ -110,6 +124,18 @@ static void share_planes(const reduce_job *job, const column_span *span, const u
         }
 }
 
+/* Lists the next TILE pixels of an item that have a count above 0 in the span; returns where to go on. */
+static size_t next_pixels(const reduce_job *job, const column_span *span, size_t first, size_t end, uint32_t *pixels,
+                          size_t *n)
+{
+    const column_chunk *chunk = &job->store->chunks[span->chunk];
+    const uint8_t *selectors = column_selectors(chunk) + span->local * job->store->base.n_pixels;
+    for (*n = 0; first < end && *n < TILE; first++)
+        if (selectors[job->wanted[first]] != RONCHI_STREAM_ZERO)
+            pixels[(*n)++] = job->wanted[first];
+    return first;
+}
+
 static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_error *err)
 {
     const reduce_job *job = user;
@@ -117,26 +143,19 @@ static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_
     const column_span *span = &job->store->spans[job->spans[item / job->n_segments]];
     uint16_t *counts = job->scratch + worker * TILE * RONCHI_STREAM_PITCH;
     uint64_t *sums = job->sums + worker * r->n_planes * RONCHI_STREAM_SPAN;
-    uint32_t *sums32 = job->sums32 + worker * r->n_planes * RONCHI_STREAM_SPAN;
-    size_t first = item % job->n_segments * SEGMENT, end = ronchi_min_size(first + SEGMENT, job->n_wanted);
-    bool pixels = r->pixel_sums || r->pixel_max;
+    size_t first = item % job->n_segments * SEGMENT, end = ronchi_min_size(first + SEGMENT, job->n_wanted), n;
+    uint32_t pixels[TILE] = {0};
     keep k;
     make_keep(job, span, &k);
     memset(sums, 0, r->n_planes * RONCHI_STREAM_SPAN * sizeof *sums);
-    for (; first < end; first += TILE) {
-        size_t n = ronchi_min_size(TILE, end - first);
-        ronchi_status status =
-            ronchi_column_decode_pixels(job->store, span, job->wanted + first, n, k.stop, counts, err);
+    while (first < end) {
+        first = next_pixels(job, span, first, end, pixels, &n);
+        ronchi_status status = ronchi_column_decode_pixels(job->store, span, pixels, n, k.stop, counts, err);
         if (status != RONCHI_OK)
             return status;
-        memset(sums32, 0, r->n_planes * RONCHI_STREAM_SPAN * sizeof *sums32);
-        for (size_t i = 0; i < n; i++) {
-            add_planes(job, job->wanted[first + i], counts + i * RONCHI_STREAM_PITCH, k.stop, sums, sums32);
-            if (pixels)
-                add_pixel(job, job->wanted[first + i], counts + i * RONCHI_STREAM_PITCH, &k);
-        }
-        for (size_t i = 0; i < r->n_planes * RONCHI_STREAM_SPAN; i++)
-            sums[i] += sums32[i];
+        add_planes(job, pixels, n, counts, k.stop, sums, job->sums32 + worker * RONCHI_STREAM_SPAN);
+        for (size_t i = 0; (r->pixel_sums || r->pixel_max) && i < n; i++)
+            add_pixel(job, pixels[i], counts + i * RONCHI_STREAM_PITCH, &k);
     }
     share_planes(job, span, sums);
     return RONCHI_OK;
@@ -163,10 +182,13 @@ static void list_pixels(reduce_job *job)
         if (is_wanted(base, job->r, pixel))
             job->wanted[job->n_wanted++] = (uint32_t)pixel;
     job->n_segments = ronchi_div_up(job->n_wanted, SEGMENT);
-    for (size_t k = 0; k < job->r->n_planes; k++)
+    for (size_t k = 0; k < job->r->n_planes; k++) {
+        uint64_t most = 1; /* that one pixel can add */
         for (size_t i = 0; i < job->n_wanted; i++)
-            if (job->r->planes[k][job->wanted[i]] > job->heaviest[k])
-                job->heaviest[k] = job->r->planes[k][job->wanted[i]];
+            most = job->r->planes[k][job->wanted[i]] > most ? job->r->planes[k][job->wanted[i]] : most;
+        most *= job->store->largest ? job->store->largest : 1;
+        job->run_pixels[k] = most < UINT32_MAX ? (size_t)(UINT32_MAX / most) : 1;
+    }
 }
 
 static void list_spans(reduce_job *job)
@@ -194,12 +216,12 @@ static ronchi_status run(reduce_job *job, ronchi_error *err)
     const ronchi_reduction *r = job->r;
     size_t threads = ronchi_context_threads(base->context), planes = threads * r->n_planes * RONCHI_STREAM_SPAN;
     job->wanted = ronchi_calloc(base->context, base->n_pixels, sizeof *job->wanted);
-    job->heaviest = ronchi_calloc(base->context, r->n_planes, sizeof *job->heaviest);
+    job->run_pixels = ronchi_calloc(base->context, r->n_planes, sizeof *job->run_pixels);
     job->spans = ronchi_calloc(base->context, job->store->n_spans, sizeof *job->spans);
     job->scratch = ronchi_alloc(base->context, threads * TILE * RONCHI_STREAM_PITCH * sizeof *job->scratch);
     job->sums = ronchi_alloc(base->context, planes * sizeof *job->sums);
-    job->sums32 = ronchi_alloc(base->context, planes * sizeof *job->sums32);
-    if (!job->wanted || !job->heaviest || !job->spans || !job->scratch || !job->sums || !job->sums32)
+    job->sums32 = ronchi_alloc(base->context, threads * RONCHI_STREAM_SPAN * sizeof *job->sums32);
+    if (!job->wanted || !job->run_pixels || !job->spans || !job->scratch || !job->sums || !job->sums32)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to add up counts");
     if (r->n_planes)
         memset(r->plane_sums, 0, r->n_planes * r->scan_rows * r->scan_cols * sizeof *r->plane_sums);
@@ -229,7 +251,7 @@ ronchi_status ronchi_column_reduce(const ronchi_store *base, const ronchi_reduct
     job.r = reduction;
     status = run(&job, err);
     ronchi_free(base->context, job.wanted);
-    ronchi_free(base->context, job.heaviest);
+    ronchi_free(base->context, job.run_pixels);
     ronchi_free(base->context, job.spans);
     ronchi_free(base->context, job.scratch);
     ronchi_free(base->context, job.sums);
