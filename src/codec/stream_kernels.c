@@ -47,15 +47,6 @@ static void narrow16(const void *in, ptrdiff_t in_pitch, size_t rows, size_t col
                 }
 }
 
-static size_t streams_decode(const ronchi_stream_tables *tables, const ronchi_stream *streams, size_t n_streams,
-                             size_t n, size_t stop, uint16_t *out)
-{
-    for (size_t i = 0; i < n_streams; i++)
-        if (ronchi_stream_decode(tables, &streams[i], n, stop, out + i * RONCHI_STREAM_PITCH) != RONCHI_STREAM_OK)
-            return i;
-    return n_streams;
-}
-
 static void streams_encode(const ronchi_stream_tables *tables, const uint16_t *values, size_t n_streams, size_t n,
                            const ronchi_stream_stats *stats, uint8_t *dst, uint32_t *sizes, uint8_t *selectors)
 {
@@ -84,7 +75,7 @@ void ronchi_stream_kernels_c(ronchi_kernels *kernels)
     kernels->transpose16 = transpose16;
     kernels->widen8 = widen8;
     kernels->narrow16 = narrow16;
-    kernels->streams_decode = streams_decode;
+    kernels->streams_decode = ronchi_streams_decode_c;
     kernels->streams_encode = streams_encode;
     kernels->stream_stats = stream_stats;
     kernels->weigh = weigh;

@@ -12,6 +12,9 @@ void ronchi_stream_kernels_c(ronchi_kernels *kernels);
 void ronchi_stream_kernels_avx2(ronchi_kernels *kernels);
 void ronchi_stream_kernels_avx512(ronchi_kernels *kernels);
 
+/* The longer kernels, each in a file of its own. */
+size_t ronchi_streams_decode_c(const struct ronchi_stream_tables *tables, const struct ronchi_stream *streams,
+                               size_t n_streams, size_t n, size_t stop, uint16_t *out);
 size_t ronchi_streams_decode_avx512(const struct ronchi_stream_tables *tables, const struct ronchi_stream *streams,
                                     size_t n_streams, size_t n, size_t stop, uint16_t *out);
 void ronchi_streams_encode_avx512(const struct ronchi_stream_tables *tables, const uint16_t *values, size_t n_streams,
