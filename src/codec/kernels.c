@@ -16,7 +16,7 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     ronchi_stream_kernels_c(kernels);
     kernels->bitunshuffle = ronchi_bitunshuffle_c;
     kernels->bitshuffle = ronchi_bitshuffle_c;
-    kernels->lane_decode16 = ronchi_lane_decode16;
+    kernels->lane_decode16 = ronchi_lane_decode16_c;
     kernels->lane_sum = ronchi_lane_sum_c;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (cpu & RONCHI_CPU_AVX2) {
@@ -26,6 +26,8 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     }
     if (cpu & RONCHI_CPU_AVX512) {
         kernels->bitshuffle = ronchi_bitshuffle_avx512;
+        kernels->lane_decode16 = ronchi_lane_decode16_avx512;
+        kernels->lane_sum = ronchi_lane_sum_avx512;
         ronchi_stream_kernels_avx512(kernels);
     }
     /* The first processors with AVX-512 lower their clock for wide vectors, which costs the LZ4 decoder around this

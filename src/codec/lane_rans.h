@@ -115,19 +115,27 @@ const char *ronchi_lane_brick_parse(const uint16_t *words, size_t n_words, size_
                                     ronchi_lane_brick *out);
 
 /*
- * ronchi_lane_decode16() / 32() decode stream 's' of a brick: out [stop_pixel][LANE_SPAN], values of positions behind
- * the stream's last are unspecified.  Pixels from 'stop_pixel' on are left out; with stop_pixel == n_pixels the final
- * states and the end of the stream are checked.  NULL, or what is wrong as a static text.  'largest' is what counts may
- * not exceed. LANE_SLACK_WORDS words behind the end of every stream must be readable.
+ * ronchi_lane_decode16() / 32() decode streams first..first+n-1 of a brick: out [n][LANE_TILE][LANE_SPAN]; values of
+ * pixels from 'stop_pixel' on and of positions behind a stream's last are unspecified.  With stop_pixel == n_pixels the
+ * final states and the end of the streams are checked.  NULL, or what is wrong as a static text.  'largest' is what
+ * counts may not exceed. LANE_SLACK_WORDS words behind the end of every stream must be readable.  The 16-bit ones and
+ * the sums are slots of ronchi_kernels; all versions agree to the bit.
  */
-const char *ronchi_lane_decode16(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t s,
-                                 size_t stop_pixel, uint32_t largest, uint16_t *out);
-const char *ronchi_lane_decode32(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t s,
-                                 size_t stop_pixel, uint32_t largest, uint32_t *out);
-
-/* The plain version of ronchi_kernels' lane_sum. */
-const char *ronchi_lane_sum_c(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t s, uint64_t take,
-                              uint32_t largest, uint16_t *scratch, uint32_t *sums);
+const char *ronchi_lane_decode32(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
+                                 size_t n, size_t stop_pixel, uint32_t largest, uint32_t *out);
+const char *ronchi_lane_decode16_c(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
+                                   size_t n, size_t stop_pixel, uint32_t largest, uint16_t *out);
+const char *ronchi_lane_sum_c(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first, size_t n,
+                              uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *sums);
+#if defined(__x86_64__) && defined(__GNUC__)
+const char *ronchi_lane_decode16_avx512(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
+                                        size_t n, size_t stop_pixel, uint32_t largest, uint16_t *out);
+const char *ronchi_lane_sum_avx512(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
+                                   size_t n, uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *sums);
+#endif
+/* Counts of pixel 'p' of stream 's' where it has no symbols: none, or packed.  As above. */
+const char *ronchi_lane_decode_plain16(const ronchi_lane_brick *brick, size_t s, size_t p, uint32_t largest,
+                                       uint16_t *out);
 
 /*
  * ronchi_lane_encode() encodes counts [n_pixels][pitch] (pitch a multiple of LANE_SPAN, at least n_positions) into

@@ -256,14 +256,26 @@ static inline const char *decode(const ronchi_lane_tables *tables, const ronchi_
     return state.words == state.end ? NULL : "its words do not end where its escapes do";
 }
 
-const char *ronchi_lane_decode16(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t s,
-                                 size_t stop_pixel, uint32_t largest, uint16_t *out)
+const char *ronchi_lane_decode16_c(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
+                                   size_t n, size_t stop_pixel, uint32_t largest, uint16_t *out)
 {
-    return decode(tables, brick, s, stop_pixel, largest, (counts){out, 2});
+    const char *wrong = NULL;
+    for (size_t k = 0; !wrong && k < n; k++)
+        wrong = decode(tables, brick, first + k, stop_pixel, largest, (counts){out + k * LANE_TILE * LANE_SPAN, 2});
+    return wrong;
 }
 
-const char *ronchi_lane_decode32(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t s,
-                                 size_t stop_pixel, uint32_t largest, uint32_t *out)
+const char *ronchi_lane_decode32(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
+                                 size_t n, size_t stop_pixel, uint32_t largest, uint32_t *out)
 {
-    return decode(tables, brick, s, stop_pixel, largest, (counts){out, 4});
+    const char *wrong = NULL;
+    for (size_t k = 0; !wrong && k < n; k++)
+        wrong = decode(tables, brick, first + k, stop_pixel, largest, (counts){out + k * LANE_TILE * LANE_SPAN, 4});
+    return wrong;
+}
+
+const char *ronchi_lane_decode_plain16(const ronchi_lane_brick *b, size_t s, size_t p, uint32_t largest, uint16_t *out)
+{
+    size_t n = ronchi_min_size(LANE_SPAN, b->n_positions - s * LANE_SPAN);
+    return decode_plain(b, s, p, n, largest, (counts){out, 2});
 }

@@ -2,7 +2,7 @@
 /*
  * lane_rans_reduce.c - sums over a lane-rans-v1 store without frames.
  *
- * An item is one stream of positions of a rectangle and a run of tiles.  Where a plane has one weight for the wanted
+ * An item is a scan rectangle and a run of tiles.  Where a plane has one weight for the wanted
  * pixels of a tile, and it is the only output, the fused kernel sums while decoding; else the stream is decoded to
  * scratch first.  Items share outputs; all sums are integers, so they are added atomically in any order.
  */
@@ -10,7 +10,11 @@
 
 #include "codec/lane_rans.h"
 
-enum { RUN = 48 }; /* tiles of an item */
+enum {
+    RUN = 48,                             /* tiles of an item */
+    POSITIONS = LANE_STREAMS * LANE_SPAN, /* of a rectangle */
+    STREAM_COUNTS = LANE_TILE * LANE_SPAN
+};
 
 typedef struct reduce_job {
     const ronchi_lane_store *store;
@@ -20,34 +24,37 @@ typedef struct reduce_job {
     size_t n_tiles, n_runs;
     size_t rect_row, rect_col, rects_across;
     bool pixels;      /* sums or maxima of pixels are wanted */
-    uint32_t *counts; /* [threads][LANE_TILE][LANE_SPAN] */
-    uint64_t *sums;   /* [threads][n_planes + 1][LANE_SPAN]: planes, and 32-bit scratch */
+    uint32_t *counts; /* [threads][LANE_STREAMS][STREAM_COUNTS] */
+    uint64_t *sums;   /* [threads][n_planes + 1][POSITIONS]: planes, and 32-bit scratch */
 } reduce_job;
 
-/* Positions of one stream that lie in the rectangle of the reduction: their indices there, or SIZE_MAX. */
+/* Positions of a rectangle that lie in that of the reduction: their indices there, or SIZE_MAX. */
 typedef struct places {
-    size_t at[LANE_SPAN];
-    uint16_t keep[LANE_SPAN]; /* all ones where pixel sums take the position */
-    size_t n;
-    bool all, any;
+    size_t at[POSITIONS];
+    uint16_t keep[POSITIONS];          /* all ones where pixel sums take the position */
+    size_t n, first_stream, n_streams; /* streams that have such positions */
+    bool all;                          /* pixel sums take every position */
 } places;
 
-static void find_places(const reduce_job *job, ronchi_lane_cut rect, size_t s, places *out)
+static void find_places(const reduce_job *job, ronchi_lane_cut rect, places *out)
 {
     const ronchi_reduction *r = job->r;
-    out->n = ronchi_min_size(LANE_SPAN, rect.rows * rect.cols - s * LANE_SPAN);
+    size_t first = SIZE_MAX, last = 0;
+    out->n = rect.rows * rect.cols;
     out->all = true;
-    out->any = false;
     for (size_t i = 0; i < out->n; i++) {
-        size_t j = s * LANE_SPAN + i, row = rect.row + j / rect.cols, col = rect.col + j % rect.cols;
+        size_t row = rect.row + i / rect.cols, col = rect.col + i % rect.cols;
         bool in = row >= r->scan_row && row - r->scan_row < r->scan_rows && col >= r->scan_col &&
                   col - r->scan_col < r->scan_cols;
         out->at[i] = in ? (row - r->scan_row) * r->scan_cols + col - r->scan_col : SIZE_MAX;
-        out->any |= in;
+        first = in && first == SIZE_MAX ? i : first;
+        last = in ? i : last;
         in = in && (!r->select || r->select[out->at[i]]);
         out->keep[i] = in ? UINT16_MAX : 0;
         out->all &= in;
     }
+    out->first_stream = first / LANE_SPAN; /* rectangles that the region does not touch are not visited */
+    out->n_streams = last / LANE_SPAN - out->first_stream + 1;
 }
 
 static size_t pixel_of(const ronchi_lane_store *store, ronchi_lane_cut tile, size_t p)
@@ -82,16 +89,19 @@ static void raise_shared(uint32_t *to, uint32_t value)
         ;
 }
 
-static void add_pixel(const reduce_job *job, size_t pixel, const void *counts, size_t p, const places *at)
+/* Sum and maximum of one pixel over the kept positions of stream s. */
+static void add_pixel(const reduce_job *job, size_t pixel, const void *counts, size_t p, size_t s, const places *at)
 {
+    const uint16_t *keep = at->keep + s * LANE_SPAN;
+    const size_t n = ronchi_min_size(LANE_SPAN, at->n - s * LANE_SPAN);
     uint64_t sum = 0;
     uint32_t max = 0;
     if (job->store->layout.value_bytes < 4) {
-        job->kernels->total((const uint16_t *)counts + p * LANE_SPAN, at->all ? NULL : at->keep, at->n, &sum, &max);
+        job->kernels->total((const uint16_t *)counts + p * LANE_SPAN, at->all ? NULL : keep, n, &sum, &max);
     } else {
         const uint32_t *v = (const uint32_t *)counts + p * LANE_SPAN;
-        for (size_t i = 0; i < at->n; i++)
-            if (at->keep[i]) {
+        for (size_t i = 0; i < n; i++)
+            if (keep[i]) {
                 sum += v[i];
                 max = v[i] > max ? v[i] : max;
             }
@@ -116,51 +126,54 @@ static void add_plane(const reduce_job *job, const void *counts, size_t p, size_
                                                                    : ((const uint32_t *)counts)[p * LANE_SPAN + i]);
 }
 
-static const char *add_decoded(const reduce_job *job, const ronchi_lane_brick *brick, ronchi_lane_cut tile, size_t s,
-                               const places *at, uint32_t *counts, uint32_t *sums32, uint64_t *sums)
+/* One decoded stream into planes and pixels. */
+static void add_stream(const reduce_job *job, const ronchi_lane_brick *brick, ronchi_lane_cut tile, size_t s,
+                       const void *counts, const places *at, uint32_t *sums32, uint64_t *sums)
 {
     const ronchi_lane_store *store = job->store;
-    const char *wrong =
-        store->layout.value_bytes == 4
-            ? ronchi_lane_decode32(store->tables, brick, s, brick->n_pixels, UINT32_MAX, counts)
-            : job->kernels->lane_decode16(store->tables, brick, s, brick->n_pixels,
-                                          store->layout.value_bytes == 1 ? UINT8_MAX : UINT16_MAX, (uint16_t *)counts);
-    if (wrong)
-        return wrong;
+    const size_t n = ronchi_min_size(LANE_SPAN, at->n - s * LANE_SPAN);
     for (size_t k = 0; k < job->r->n_planes; k++) {
+        uint64_t *to = sums + k * POSITIONS + s * LANE_SPAN;
         memset(sums32, 0, LANE_SPAN * sizeof *sums32);
         for (size_t p = 0; p < brick->n_pixels; p++) {
             size_t pixel = pixel_of(store, tile, p);
             uint32_t weight = store->base.valid[pixel] ? job->r->planes[k][pixel] : 0;
             if (weight)
-                add_plane(job, counts, p, at->n, weight, sums32, sums + k * LANE_SPAN);
+                add_plane(job, counts, p, n, weight, sums32, to);
         }
-        for (size_t i = 0; i < at->n; i++)
-            sums[k * LANE_SPAN + i] += sums32[i];
+        for (size_t i = 0; i < n; i++)
+            to[i] += sums32[i];
     }
     for (size_t p = 0; job->pixels && p < brick->n_pixels; p++) {
         size_t pixel = pixel_of(store, tile, p);
         if (store->base.valid[pixel])
-            add_pixel(job, pixel, counts, p, at);
+            add_pixel(job, pixel, counts, p, s, at);
     }
-    return NULL;
 }
 
-static const char *add_tile(const reduce_job *job, const ronchi_lane_brick *brick, ronchi_lane_cut tile, size_t s,
+static const char *add_tile(const reduce_job *job, const ronchi_lane_brick *brick, ronchi_lane_cut tile,
                             const places *at, uint32_t *counts, uint64_t *sums)
 {
-    const size_t bytes = job->store->layout.value_bytes;
-    uint32_t *sums32 = (uint32_t *)(void *)(sums + job->r->n_planes * LANE_SPAN), weight;
+    const ronchi_lane_tables *tables = job->store->tables;
+    const size_t bytes = job->store->layout.value_bytes, first = at->first_stream, n = at->n_streams;
+    const uint32_t largest = bytes == 1 ? UINT8_MAX : bytes == 2 ? UINT16_MAX : UINT32_MAX;
+    uint32_t *sums32 = (uint32_t *)(void *)(sums + job->r->n_planes * POSITIONS), weight;
+    const char *wrong;
     uint64_t take;
     if (!job->pixels && job->r->n_planes == 1 && bytes < 4 && one_weight(job, tile, 0, &take, &weight)) {
-        memset(sums32, 0, LANE_SPAN * sizeof *sums32);
-        const char *wrong = job->kernels->lane_sum(job->store->tables, brick, s, take,
-                                                   bytes == 1 ? UINT8_MAX : UINT16_MAX, (uint16_t *)counts, sums32);
-        for (size_t i = 0; i < at->n; i++)
-            sums[i] += (uint64_t)weight * sums32[i];
+        memset(sums32, 0, n * LANE_SPAN * sizeof *sums32);
+        wrong = job->kernels->lane_sum(tables, brick, first, n, take, largest, (uint16_t *)counts, sums32);
+        for (size_t i = 0; i < n * LANE_SPAN; i++)
+            sums[first * LANE_SPAN + i] += (uint64_t)weight * sums32[i];
         return wrong;
     }
-    return add_decoded(job, brick, tile, s, at, counts, sums32, sums);
+    wrong = bytes == 4
+                ? ronchi_lane_decode32(tables, brick, first, n, brick->n_pixels, largest, counts)
+                : job->kernels->lane_decode16(tables, brick, first, n, brick->n_pixels, largest, (uint16_t *)counts);
+    for (size_t k = 0; !wrong && k < n; k++)
+        add_stream(job, brick, tile, first + k, (const char *)counts + k * STREAM_COUNTS * (bytes == 4 ? 4 : 2), at,
+                   sums32, sums);
+    return wrong;
 }
 
 /* ------------------------------------------------------------------------------------------------------- one item */
@@ -170,33 +183,28 @@ static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_
     const reduce_job *job = user;
     const ronchi_lane_store *store = job->store;
     const ronchi_lane_layout *l = &store->layout;
-    const size_t run = item % job->n_runs, s = item / job->n_runs % LANE_STREAMS, k = item / job->n_runs / LANE_STREAMS;
+    const size_t run = item % job->n_runs, k = item / job->n_runs;
     const size_t rect =
         (job->rect_row + k / job->rects_across) * l->rects_across + job->rect_col + k % job->rects_across;
-    const ronchi_lane_cut cut = ronchi_lane_rect(l, rect);
-    uint32_t *counts = job->counts + worker * LANE_TILE * LANE_SPAN;
-    uint64_t *sums = job->sums + worker * (job->r->n_planes + 1) * LANE_SPAN;
+    uint32_t *counts = job->counts + worker * LANE_STREAMS * STREAM_COUNTS;
+    uint64_t *sums = job->sums + worker * (job->r->n_planes + 1) * POSITIONS;
     places at;
-    if (s * LANE_SPAN >= cut.rows * cut.cols)
-        return RONCHI_OK;
-    find_places(job, cut, s, &at);
-    if (!at.any)
-        return RONCHI_OK;
-    memset(sums, 0, job->r->n_planes * LANE_SPAN * sizeof *sums);
+    find_places(job, ronchi_lane_rect(l, rect), &at);
+    memset(sums, 0, job->r->n_planes * POSITIONS * sizeof *sums);
     for (size_t t = run * RUN; t < ronchi_min_size((run + 1) * RUN, job->n_tiles); t++) {
         ronchi_lane_brick brick;
         ronchi_status status = ronchi_lane_brick_at(store, rect, job->tile[t], &brick, err);
         if (status != RONCHI_OK)
             return status;
-        const char *wrong = add_tile(job, &brick, ronchi_lane_tile(l, job->tile[t]), s, &at, counts, sums);
+        const char *wrong = add_tile(job, &brick, ronchi_lane_tile(l, job->tile[t]), &at, counts, sums);
         if (wrong)
             return ronchi_lane_bad(store, rect, job->tile[t], wrong, err);
     }
     for (size_t p = 0; p < job->r->n_planes; p++)
         for (size_t i = 0; i < at.n; i++)
-            if (at.at[i] != SIZE_MAX && sums[p * LANE_SPAN + i])
+            if (at.at[i] != SIZE_MAX && sums[p * POSITIONS + i])
                 __atomic_fetch_add(&job->r->plane_sums[p * job->r->scan_rows * job->r->scan_cols + at.at[i]],
-                                   sums[p * LANE_SPAN + i], __ATOMIC_RELAXED);
+                                   sums[p * POSITIONS + i], __ATOMIC_RELAXED);
     return RONCHI_OK;
 }
 
@@ -222,8 +230,8 @@ static ronchi_status run_all(reduce_job *job, ronchi_error *err)
     const ronchi_reduction *r = job->r;
     const size_t threads = ronchi_context_threads(base->context);
     job->tile = ronchi_calloc(base->context, l->n_tiles, sizeof *job->tile);
-    job->counts = ronchi_alloc(base->context, threads * LANE_TILE * LANE_SPAN * sizeof *job->counts);
-    job->sums = ronchi_alloc(base->context, threads * (r->n_planes + 1) * LANE_SPAN * sizeof *job->sums);
+    job->counts = ronchi_alloc(base->context, threads * LANE_STREAMS * STREAM_COUNTS * sizeof *job->counts);
+    job->sums = ronchi_alloc(base->context, threads * (r->n_planes + 1) * POSITIONS * sizeof *job->sums);
     if (!job->tile || !job->counts || !job->sums)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a reduction");
     for (size_t t = 0; t < l->n_tiles; t++)
@@ -234,7 +242,7 @@ static ronchi_status run_all(reduce_job *job, ronchi_error *err)
     job->rect_col = r->scan_col / l->rect_cols;
     job->rects_across = (r->scan_col + r->scan_cols - 1) / l->rect_cols - job->rect_col + 1;
     size_t rects = ((r->scan_row + r->scan_rows - 1) / l->rect_rows - job->rect_row + 1) * job->rects_across;
-    return ronchi_parallel_for(base->context, rects * LANE_STREAMS * job->n_runs, reduce_item, job, err);
+    return ronchi_parallel_for(base->context, rects * job->n_runs, reduce_item, job, err);
 }
 
 ronchi_status ronchi_lane_reduce(const ronchi_store *base, const ronchi_reduction *r, ronchi_error *err)

@@ -286,7 +286,7 @@ static ronchi_status validate_brick(void *user, size_t item, size_t index, ronch
     ronchi_lane_brick brick;
     ronchi_status status = ronchi_lane_brick_at(store, rect, tile, &brick, err);
     for (size_t s = 0; status == RONCHI_OK && s < brick.n_streams; s++) {
-        const char *wrong = ronchi_lane_decode32(store->tables, &brick, s, brick.n_pixels, most, counts);
+        const char *wrong = ronchi_lane_decode32(store->tables, &brick, s, 1, brick.n_pixels, most, counts);
         if (wrong)
             status = ronchi_lane_bad(store, rect, tile, wrong, err);
     }

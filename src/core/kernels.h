@@ -64,19 +64,20 @@ struct ronchi_lane_tables;
 struct ronchi_lane_brick;
 
 /*
- * Decodes stream 's' of a brick to out [stop_pixel][512]; values of positions behind the stream's last are unspecified.
- * With stop_pixel == the brick's pixels the end of the stream is checked.  Returns NULL, or what is wrong as a static
- * text.
+ * Decodes streams first..first+n-1 of a brick to out [n][64][512]; values of pixels from 'stop_pixel' on and of
+ * positions behind a stream's last are unspecified. With stop_pixel == the brick's pixels the end of the stream is
+ * checked.  Returns NULL, or what is wrong as a static text.
  */
 typedef const char *ronchi_lane_decode_fn(const struct ronchi_lane_tables *tables,
-                                          const struct ronchi_lane_brick *brick, size_t s, size_t stop_pixel,
-                                          uint32_t largest, uint16_t *out);
+                                          const struct ronchi_lane_brick *brick, size_t first, size_t n,
+                                          size_t stop_pixel, uint32_t largest, uint16_t *out);
 /*
- * sums[i] += the counts of position i of stream 's' at the pixels whose bit in 'take' is set.  'scratch' is [64][512].
- * Positions behind the stream's last get anything.
+ * sums[k][i] += the counts of position i of stream first + k, k < n, at the pixels whose bit in 'take' is set.
+ * 'scratch' is [64][512]. Positions behind the stream's last get anything.
  */
 typedef const char *ronchi_lane_sum_fn(const struct ronchi_lane_tables *tables, const struct ronchi_lane_brick *brick,
-                                       size_t s, uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *sums);
+                                       size_t first, size_t n, uint64_t take, uint32_t largest, uint16_t *scratch,
+                                       uint32_t *sums);
 
 typedef struct ronchi_kernels {
     ronchi_bitshuffle_fn *bitunshuffle;
