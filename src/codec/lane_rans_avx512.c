@@ -526,7 +526,7 @@ INLINE const char *sum_streams(const ronchi_lane_tables *tables, const ronchi_la
     lanes s[LANE_STREAMS] = {begin(b, first), begin(b, first + n - 1)};
     sums acc;
     uint32_t bases = 0;
-    size_t kept = 0, stop = LANE_TILE;
+    size_t kept = 0, stop = b->n_pixels;
     while (stop > 0 && !(take >> (stop - 1) & 1))
         stop--;
     memset(&acc, 0, sizeof acc);

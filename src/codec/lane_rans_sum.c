@@ -5,7 +5,7 @@
 const char *ronchi_lane_sum_c(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first, size_t n,
                               uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *sums)
 {
-    size_t stop = LANE_TILE;
+    size_t stop = brick->n_pixels;
     while (stop > 0 && !(take >> (stop - 1) & 1))
         stop--;
     for (size_t k = 0; k < n; k++) {
