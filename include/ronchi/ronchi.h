@@ -9,6 +9,7 @@
 #include "ronchi/resident.h"
 #include "ronchi/detector.h"
 #include "ronchi/geometry.h"
+#include "ronchi/dpc.h"
 #include "ronchi/picture.h"
 #include "ronchi/simulate.h"
 

@@ -8,6 +8,7 @@
 #ifndef RONCHI_SIMULATE_OPTICS_H
 #define RONCHI_SIMULATE_OPTICS_H
 
+#include "core/electron.h"
 #include "ronchi/simulate.h"
 
 typedef struct ronchi_optics {
@@ -18,12 +19,6 @@ typedef struct ronchi_optics {
     double detector_from_scan[2][2]; /* P R(rotation): orthogonal */
     double scan_from_detector[2][2]; /* its transpose */
 } ronchi_optics;
-
-/*
- * ronchi_wavelength_a() gives the relativistic wavelength, h / sqrt(2 m e U (1 + e U / (2 m c^2))), in angstrom.
- * 'voltage_kv' is above 0.
- */
-double ronchi_wavelength_a(double voltage_kv);
 
 /* ronchi_optics_init() derives the optics from options whose values have been checked and completed. */
 void ronchi_optics_init(ronchi_optics *optics, const ronchi_simulate_options *options);
