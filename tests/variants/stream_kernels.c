@@ -92,6 +92,32 @@ static void check_transpose(ronchi_transpose_fn *plain, ronchi_transpose_fn *fas
     guarded_free(&b);
 }
 
+/* Frames so large that they are written past the caches. */
+static void large_frames(void **unused)
+{
+    (void)unused;
+    enum { PIXELS = 75, STEPS = 100, FRAME = 65536 }; /* frames of 64 KB, 6.4 MB in all */
+    versions t = tables_of();
+    uint16_t *in = malloc(sizeof *in * PIXELS * PITCH), *out = aligned_alloc(64, (size_t)STEPS * FRAME);
+    uint64_t state = 12;
+    for (size_t i = 0; i < PIXELS * PITCH; i++)
+        in[i] = (uint16_t)test_random(&state);
+    for (size_t i = 0; i < t.n; i++)
+        for (size_t offset = 0; offset < 3; offset++) {
+            memset(out, 0x5A, (size_t)STEPS * FRAME);
+            t.kernels[i].transpose16(in, PITCH * 2, PIXELS, STEPS, (char *)out + 64 * offset + offset, FRAME);
+            for (size_t s = 0; s < STEPS; s++) {
+                const char *frame = (const char *)out + s * FRAME + 65 * offset;
+                for (size_t p = 0; p < PIXELS; p++)
+                    assert_memory_equal(frame + 2 * p, &in[p * PITCH + s], 2);
+                assert_int_equal(frame[2 * PIXELS], 0x5A);
+                assert_true(offset == 0 || frame[-1] == 0x5A);
+            }
+        }
+    free(in);
+    free(out);
+}
+
 static void transpositions(void **unused)
 {
     (void)unused;
@@ -315,8 +341,8 @@ static void damage(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(transpositions), cmocka_unit_test(loops),
-                                       cmocka_unit_test(decoders), cmocka_unit_test(encoders),
-                                       cmocka_unit_test(damage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(transpositions), cmocka_unit_test(large_frames),
+                                       cmocka_unit_test(loops),          cmocka_unit_test(decoders),
+                                       cmocka_unit_test(encoders),       cmocka_unit_test(damage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
