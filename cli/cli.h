@@ -45,6 +45,11 @@ typedef enum cli_option_id {
     OPT_ANGLE,
     OPT_FULL_OR_SAME, /* --output of rotate: before OPT_OUTPUT, which is -o */
     OPT_FILL,
+    OPT_DPC_BACKGROUND,
+    OPT_BRANCH,
+    OPT_NEAR_DEG,
+    OPT_BOUNDARY,
+    OPT_HIGHPASS,
     OPT_SCALE,
     OPT_OUTPUT,
     OPT_PROFILE,
@@ -107,8 +112,9 @@ enum {
     FOR_SIMULATE = 1u << 8,
     FOR_BENCH = 1u << 9,
     FOR_ROTATE = 1u << 10,
+    FOR_DPC = 1u << 11,
     FOR_ALL = 0xffffu,
-    FOR_RESULTS = FOR_FRAME | FOR_IMAGE | FOR_MEAN | FOR_COM,
+    FOR_RESULTS = FOR_FRAME | FOR_IMAGE | FOR_MEAN | FOR_COM | FOR_DPC,
     FOR_SOURCES = FOR_INSPECT | FOR_CONVERT | FOR_VERIFY | FOR_RESULTS | FOR_EXPORT | FOR_ROTATE
 };
 
@@ -150,6 +156,8 @@ typedef struct cli {
     double angle;
     int32_t full_or_same; /* ronchi_rotate_output */
     uint64_t fill;
+    int32_t dpc_background, branch, boundary;
+    double near_deg, highpass;
 
     uint64_t scan[2], detector[2], flagged_pixels, hot_pixels, frames_per_file, seed, runs;
     double dose, background, phase_scale, disk_radius_px, c10_a, c12_a, phi12_deg, rotation_deg;

@@ -146,6 +146,22 @@ cmp -s a.npy b.npy || fail "an exported master holds other counts"
 run 0 convert a.npy from_array.qem --verify
 run 0 verify from_array.qem --against a_master.h5
 
+# DPC: numbers, pictures, parameters; the answer of the simulation's rotation 0 when it is given.
+run 0 dpc a.qem --rotation-deg 0 --semiangle-mrad 25 -o dpc.npy -o dpc.png
+out_has 'rotation: 0.000 degrees, given, detector not transposed'
+out_has 'units: phase in rad'
+out_has 'wrote dpc_idpc.npy: 12 x 10 float64'
+for part in idpc ddpc row col; do
+    [ -s dpc_$part.npy ] && [ "$(head -c 4 dpc_$part.png | tail -c 3)" = PNG ] || fail "dpc_$part is missing"
+done
+run 0 dpc a.qem --rotation-deg 0 --json
+out_has '"transpose": false'
+run 2 dpc a.qem
+run 2 dpc a.qem --branch positive --near-deg 3 -o other.npy
+err_is <<E
+ronchi: --branch or --near-deg, not both
+E
+
 # Turned four times by a right angle a scan is itself again; off the grid counts stay counts.
 run 0 rotate a.qem --angle 90 -o quarter.qem
 tidy

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* dpc.c - differential phase contrast: phase, divergence and field. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+
+enum { MAX_PATH = 4096, PARTS = 4 };
+static const char *const part_names[PARTS] = {"idpc", "ddpc", "row", "col"};
+
+/* NAME_idpc.SUFFIX for NAME.SUFFIX. */
+static int part_name(const char *path, const char *part, char out[MAX_PATH])
+{
+    const char *dot = strrchr(path, '.');
+    int stem = dot ? (int)(dot - path) : (int)strlen(path);
+    int n = snprintf(out, MAX_PATH, "%.*s_%s%s", stem, path, part, dot ? dot : "");
+    if (n < 0 || n >= MAX_PATH)
+        return cli_fail(CLI_BAD_CALL, path, "the path is too long");
+    return CLI_DONE;
+}
+
+static int check_call(const cli *c)
+{
+    char path[MAX_PATH];
+    if (!c->n_outputs && !c->json)
+        return cli_output_needed(c);
+    if (c->n_images > 1)
+        return cli_fail(CLI_BAD_CALL, NULL, "one --mask at a time");
+    if (c->given[OPT_BRANCH] && c->given[OPT_NEAR_DEG])
+        return cli_fail(CLI_BAD_CALL, NULL, "--branch or --near-deg, not both");
+    for (size_t i = 0; i < c->n_outputs; i++)
+        for (size_t k = 0; k < PARTS; k++) {
+            int code = part_name(c->output[i], part_names[k], path);
+            if (code == CLI_DONE)
+                code = cli_output_check(c, path);
+            if (code != CLI_DONE)
+                return code;
+        }
+    return CLI_DONE;
+}
+
+static void take_options(const cli *c, const ronchi_view *mask, ronchi_dpc_options *o)
+{
+    static const int32_t branches[] = {RONCHI_DPC_BRANCH_OPEN, RONCHI_DPC_BRANCH_POSITIVE};
+    ronchi_dpc_options_defaults(o);
+    o->mask = c->n_images ? mask : NULL;
+    o->background = c->dpc_background;
+    o->rotation_given = c->given[OPT_ROTATION_DEG];
+    o->rotation_deg = c->rotation_deg;
+    o->transpose = c->given[OPT_TRANSPOSE] ? 1 : -1;
+    o->branch = c->given[OPT_NEAR_DEG] ? RONCHI_DPC_BRANCH_NEAR : branches[c->branch];
+    o->near_deg = c->near_deg;
+    o->boundary = c->boundary;
+    o->highpass = c->highpass;
+}
+
+static void say(const ronchi_dpc_result *r)
+{
+    const ronchi_dpc_alignment *a = &r->alignment;
+    printf("rotation: %.3f degrees", a->rotation_deg);
+    if (a->given)
+        printf(", given");
+    else
+        printf(" +- %.3f", a->uncertainty_deg);
+    printf(", detector %stransposed\n", a->transpose ? "" : "not ");
+    printf("curl left: %.4f of the derivatives (%.4f for a detector %stransposed)\n", a->curl, a->curl_other,
+           a->transpose ? "not " : "");
+    if (a->branch_open)
+        printf("branch: open: %.3f degrees fit as well, with the phase inverted; fix it with --branch positive or "
+               "--near-deg\n",
+               a->rotation_deg > 0 ? a->rotation_deg - 180 : a->rotation_deg + 180);
+    if (r->units.calibrated)
+        printf("units: phase in rad, by %s\n", r->units.dk_from);
+    else
+        printf("units: phase in %s; %s\n", r->units.phase_unit, r->units.missing);
+    if (r->n_invalid)
+        printf("positions left out: %zu of %zu\n", r->n_invalid, r->rows * r->cols);
+}
+
+static void put_json(const cli *c, const ronchi_dpc_options *o, const ronchi_dpc_result *r)
+{
+    static const char *const backgrounds[] = {"mean", "plane", "none"};
+    static const char *const branches[] = {"open", "near", "positive"};
+    const ronchi_dpc_alignment *a = &r->alignment;
+    const ronchi_dpc_units *u = &r->units;
+    cli_json json = {stdout, 0, true};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "path", c->argument[0]);
+    cli_json_count(&json, "scan_rows", r->rows);
+    cli_json_count(&json, "scan_cols", r->cols);
+    cli_json_text(&json, "mask", c->n_images ? c->image[0].mask : NULL);
+    cli_json_text(&json, "background", backgrounds[o->background]);
+    cli_json_text(&json, "boundary", o->boundary == RONCHI_DPC_MIRROR ? "mirror" : "periodic");
+    cli_json_real(&json, "highpass", o->highpass);
+    cli_json_real(&json, "rotation_deg", a->rotation_deg);
+    cli_json_bool(&json, "transpose", a->transpose != 0);
+    cli_json_bool(&json, "rotation_given", a->given != 0);
+    cli_json_real(&json, "uncertainty_deg", a->uncertainty_deg);
+    cli_json_text(&json, "branch", branches[o->branch]);
+    cli_json_bool(&json, "branch_open", a->branch_open != 0);
+    cli_json_real(&json, "curl", a->curl);
+    cli_json_real(&json, "curl_other", a->curl_other);
+    cli_json_real(&json, "smoothing_steps", a->smoothing);
+    cli_json_bool(&json, "calibrated", u->calibrated != 0);
+    cli_json_text(&json, "missing", u->missing[0] ? u->missing : NULL);
+    cli_json_text(&json, "field_unit", u->field_unit);
+    cli_json_text(&json, "phase_unit", u->phase_unit);
+    cli_json_text(&json, "divergence_unit", u->divergence_unit);
+    cli_json_real(&json, "dk_row_per_angstrom", u->dk_row);
+    cli_json_real(&json, "dk_col_per_angstrom", u->dk_col);
+    cli_json_real(&json, "pixel_row_mrad", u->mrad_row);
+    cli_json_real(&json, "pixel_col_mrad", u->mrad_col);
+    cli_json_real(&json, "step_row", u->step_row);
+    cli_json_real(&json, "step_col", u->step_col);
+    cli_json_real(&json, "beam_row_px", r->background[0][0]);
+    cli_json_real(&json, "beam_col_px", r->background[1][0]);
+    cli_json_count(&json, "positions_left_out", r->n_invalid);
+    cli_json_close(&json, '}');
+    putchar('\n');
+}
+
+static int write_all(cli *c, const ronchi_dpc_result *r, const ronchi_acquisition_info *info)
+{
+    double *const data[PARTS] = {r->phase, r->divergence, r->field_row, r->field_col};
+    char path[MAX_PATH];
+    for (size_t i = 0; i < c->n_outputs; i++)
+        for (size_t k = 0; k < PARTS; k++) {
+            ronchi_view view = ronchi_view_2d(data[k], RONCHI_F64, r->rows, r->cols);
+            ronchi_picture_options picture;
+            cli_picture_image(c, info, &picture);
+            picture.signed_range = k >= 2; /* components of the field */
+            int code = part_name(c->output[i], part_names[k], path);
+            if (code == CLI_DONE)
+                code = cli_write(c, path, &view, &picture);
+            if (code != CLI_DONE)
+                return code;
+        }
+    return CLI_DONE;
+}
+
+static int compute(cli *c, const ronchi_acquisition *acquisition, const ronchi_acquisition_info *info)
+{
+    ronchi_view mask = {0};
+    ronchi_dpc_options options;
+    ronchi_dpc_result result = {0};
+    int code =
+        c->n_images ? cli_mask_read(c, c->image[0].mask, info->shape.det_rows, info->shape.det_cols, &mask) : CLI_DONE;
+    take_options(c, &mask, &options);
+    if (code == CLI_DONE && ronchi_dpc_run(acquisition, &options, &result, &c->err) != RONCHI_OK)
+        code = cli_error(&c->err);
+    if (code == CLI_DONE) {
+        if (c->json)
+            put_json(c, &options, &result);
+        else if (!c->quiet)
+            say(&result);
+        c->quiet = c->quiet || c->json; /* standard output is one JSON object */
+        code = write_all(c, &result, info);
+    }
+    ronchi_dpc_result_free(&result);
+    free(mask.data);
+    return code;
+}
+
+static int run(cli *c)
+{
+    ronchi_acquisition *acquisition = NULL;
+    ronchi_acquisition_info info;
+    int code = check_call(c);
+    if (code == CLI_DONE)
+        code = cli_load(c, c->argument[0], &acquisition, &info);
+    if (code == CLI_DONE)
+        code = compute(c, acquisition, &info);
+    ronchi_acquisition_destroy(acquisition);
+    return code;
+}
+
+const cli_command command_dpc = {
+    "dpc",
+    "PATH [--rotation-deg X [--transpose]] -o FILE",
+    "differential phase contrast: phase (iDPC), divergence (dDPC), field",
+    "-o dpc.npy writes dpc_idpc.npy (phase), dpc_ddpc.npy (its Laplacian), dpc_row.npy and dpc_col.npy (its gradient\n"
+    "along scan rows and columns), float64; -o dpc.png the same as pictures. The angle between detector and scan, and\n"
+    "whether the detector is transposed, are found from the field unless given; 180 degrees, and with them the sign of\n"
+    "the phase, stay open until --branch or --near-deg fixes them. Units are rad and angstrom where scan step, voltage\n"
+    "and the angle of a pixel are known.",
+    "ronchi dpc scan_01.qem --branch positive -o dpc.png -o dpc.npy",
+    1,
+    1,
+    FOR_DPC,
+    run,
+};
