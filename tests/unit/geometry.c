@@ -22,7 +22,7 @@ static int setup(void **state)
     ronchi_context_options options;
     ronchi_context_options_defaults(&options);
     options.threads = 2;
-    options.budget_bytes = 4096; /* several blocks and tiles */
+    options.budget_bytes = 6720; /* several blocks and tiles; the least that lane-rans-v1 takes of uint32 */
     return ronchi_context_create(&options, &context, NULL) == RONCHI_OK ? 0 : -1;
 }
 
@@ -47,7 +47,7 @@ static uint32_t count_of(ronchi_dtype dtype, size_t i, size_t p)
 }
 
 /* 'large': a uint32 source that must stay uint32. */
-static ronchi_acquisition *make(ronchi_dtype dtype, bool large, int32_t representation)
+static ronchi_acquisition *make_with(ronchi_dtype dtype, bool large, int32_t representation, ronchi_profile_id profile)
 {
     ronchi_shape shape = {R, C, DR, DC};
     uint8_t bytes[N * P * 4], flagged[P] = {0};
@@ -66,6 +66,7 @@ static ronchi_acquisition *make(ronchi_dtype dtype, bool large, int32_t represen
     ronchi_load_options options;
     ronchi_load_options_defaults(&options);
     options.representation = representation;
+    options.profile = profile;
     options.source.scan_step_row_a = 0.5;
     options.source.scan_step_col_a = 0.25;
     options.source.det_step_row_mrad = 1.5;
@@ -77,6 +78,11 @@ static ronchi_acquisition *make(ronchi_dtype dtype, bool large, int32_t represen
         RONCHI_OK)
         fail_msg("%s", err.message);
     return acquisition;
+}
+
+static ronchi_acquisition *make(ronchi_dtype dtype, bool large, int32_t representation)
+{
+    return make_with(dtype, large, representation, RONCHI_PROFILE_AUTO);
 }
 
 /* All raw values as float64: exact for every dtype here. */
@@ -241,11 +247,19 @@ static void test_moves(void **state)
         ronchi_dtype dtype;
         bool large;
         int32_t representation;
-    } kinds[] = {{RONCHI_U8, false, RONCHI_ENCODED},  {RONCHI_U16, false, RONCHI_ENCODED},
-                 {RONCHI_U32, false, RONCHI_ENCODED}, {RONCHI_U32, true, RONCHI_ENCODED},
-                 {RONCHI_F32, false, RONCHI_ENCODED}, {RONCHI_U16, false, RONCHI_DENSE}};
+        ronchi_profile_id profile;
+    } kinds[] = {{RONCHI_U8, false, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
+                 {RONCHI_U16, false, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
+                 {RONCHI_U32, false, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
+                 {RONCHI_U32, true, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
+                 {RONCHI_F32, false, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
+                 {RONCHI_U16, false, RONCHI_DENSE, RONCHI_PROFILE_AUTO},
+                 {RONCHI_U8, false, RONCHI_ENCODED, RONCHI_PROFILE_LANE},
+                 {RONCHI_U16, false, RONCHI_ENCODED, RONCHI_PROFILE_LANE},
+                 {RONCHI_U32, true, RONCHI_ENCODED, RONCHI_PROFILE_LANE}};
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        ronchi_acquisition *source = make(kinds[k].dtype, kinds[k].large, kinds[k].representation);
+        ronchi_acquisition *source =
+            make_with(kinds[k].dtype, kinds[k].large, kinds[k].representation, kinds[k].profile);
         for (size_t m = 0; m < sizeof moves / sizeof moves[0]; m++)
             check_move(&moves[m], source);
         ronchi_acquisition_destroy(source);
@@ -407,6 +421,9 @@ static void test_bin(void **state)
     check_bin(words, 5, 4, RONCHI_U16);
     check_bin(large, 2, 2, RONCHI_U32);
     check_bin(dense, 2, 2, RONCHI_U16);
+    ronchi_acquisition *lane = make_with(RONCHI_U16, false, RONCHI_ENCODED, RONCHI_PROFILE_LANE);
+    check_bin(lane, 2, 2, RONCHI_U16);
+    ronchi_acquisition_destroy(lane);
     ronchi_acquisition *out;
     ronchi_error err = {0};
     assert_int_equal(ronchi_geometry_bin(words, 0, 1, &out, &err), RONCHI_ERR_ARGUMENT);
