@@ -31,21 +31,50 @@ size_t ronchi_lane_work_size(void)
 
 /* --------------------------------------------------------------------------------------------------- statistics */
 
-static void pixel_stats(const uint32_t *counts, size_t n, ronchi_lane_stats *out)
+/* Sums of d and d * d; in 32 bits where they are sure to fit, which vectors do. */
+static void moments(const uint32_t *counts, size_t n, ronchi_lane_stats *out)
 {
-    memset(out, 0, sizeof *out);
-    out->low = UINT32_MAX;
-    for (size_t i = 0; i < n; i++) {
-        out->low = counts[i] < out->low ? counts[i] : out->low;
-        out->high = counts[i] > out->high ? counts[i] : out->high;
-        out->sum += counts[i];
+    const uint32_t low = out->low;
+    if (out->high - low < 2048) {
+        uint32_t a = 0, b = 0;
+        for (size_t i = 0; i < n; i++) {
+            uint32_t d = counts[i] - low;
+            a += d;
+            b += d * d;
+        }
+        out->sum_low = a;
+        out->sum_low2 = b;
+        return;
     }
     for (size_t i = 0; i < n; i++) {
-        uint64_t d = counts[i] - out->low;
+        uint64_t d = counts[i] - low;
         d = d < UINT16_MAX ? d : UINT16_MAX;
         out->sum_low += d;
         out->sum_low2 += d * d;
     }
+}
+
+static void pixel_stats(const uint32_t *counts, size_t n, ronchi_lane_stats *out)
+{
+    uint32_t low = UINT32_MAX, high = 0;
+    uint64_t sum = 0;
+    memset(out, 0, sizeof *out);
+    for (size_t first = 0; first < n; first += LANE_LANES) { /* a step of 16: half words in 32-bit sums */
+        uint32_t halves = 0, tops = 0;
+        for (size_t i = first; i < ronchi_min_size(first + LANE_LANES, n); i++) {
+            uint32_t v = counts[i];
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+            halves += v & 0xffff;
+            tops += v >> 16;
+        }
+        sum += halves + ((uint64_t)tops << 16);
+    }
+    out->low = low;
+    out->high = high;
+    out->sum = sum;
+    if (10 * sum >= n) /* sparse models do not ask for them */
+        moments(counts, n, out);
 }
 
 /* ------------------------------------------------------------------------------------------------------- symbols */
@@ -119,20 +148,14 @@ static void encode_shifted(half *h, const ronchi_lane_table *t, const uint8_t *s
 
 /* --------------------------------------------------------------------------------------------------- sparse groups */
 
-/* Electrons of a group, and their rows in 'shift' bits each, the first lowest; LANE_ESCAPE when there are too many. */
-static unsigned group(const ronchi_lane_table *t, const uint32_t *counts, uint32_t *raw)
+/* Rows of a group's electrons in 'shift' bits each, the first lowest. */
+static uint32_t rows_of(const uint32_t *counts, unsigned shift)
 {
-    const unsigned shift = t->shift;
-    uint64_t total = 0;
-    uint32_t bits = 0;
-    for (size_t row = 0; row < (size_t)1 << shift; row++) {
-        total += counts[row * LANE_LANES];
-        if (total >= LANE_ESCAPE || (total && !t->frequency[total]))
-            return LANE_ESCAPE;
+    uint32_t raw = 0, bits = 0;
+    for (size_t row = 0; row < (size_t)1 << shift; row++)
         for (uint32_t k = counts[row * LANE_LANES]; k > 0; k--, bits += shift)
-            *raw |= (uint32_t)row << bits;
-    }
-    return (unsigned)total;
+            raw |= (uint32_t)row << bits;
+    return raw;
 }
 
 static void escape_group(half *h, unsigned shift, const uint32_t *counts)
@@ -154,19 +177,21 @@ static void encode_sparse(half *h, const ronchi_lane_table *t, const uint32_t *c
     const unsigned shift = t->shift;
     const size_t groups = ronchi_div_up(ronchi_div_up(n, LANE_LANES), (size_t)1 << shift);
     uint32_t mask[LANE_LANES] = {0}, any = 0;
-    for (size_t g = groups; g-- > 0;)
+    for (size_t g = groups; g-- > 0;) {
+        const uint32_t *at = counts + (g << shift) * LANE_LANES;
+        uint32_t total[LANE_LANES] = {0}; /* fits: a sparse pixel has few electrons in all */
+        for (size_t i = 0; i < (size_t)LANE_LANES << shift; i++)
+            total[i % LANE_LANES] += at[i];
         for (size_t lane = LANE_LANES; lane-- > 0;) {
-            uint32_t raw = 0;
-            unsigned k = group(t, counts + (g << shift) * LANE_LANES + lane, &raw);
+            unsigned k = total[lane] < LANE_ESCAPE && t->frequency[total[lane]] ? total[lane] : LANE_ESCAPE;
             unsigned bits = k == LANE_ESCAPE ? 0 : k * shift;
-            if (k == LANE_ESCAPE) {
-                mask[lane] |= UINT32_C(1) << g;
-                any = 1;
-                raw = 0;
-            }
+            uint32_t raw = bits ? rows_of(at + lane, shift) : 0;
+            mask[lane] |= (uint32_t)(k == LANE_ESCAPE) << g;
+            any |= k == LANE_ESCAPE;
             make_room(h, lane, ((uint32_t)t->frequency[k] << 24) >> bits);
             h->x[lane] = push(h->x[lane] << bits | raw, t, k);
         }
+    }
     for (size_t lane = LANE_LANES; any && lane-- > 0;)
         for (size_t g = groups; g-- > 0;)
             if (mask[lane] >> g & 1)

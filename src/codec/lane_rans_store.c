@@ -117,20 +117,27 @@ static inline uint32_t load(const uint8_t *at, size_t size)
     return size == 1 ? *at : size == 2 ? *(const uint16_t *)(const void *)at : *(const uint32_t *)(const void *)at;
 }
 
-/* Frames to counts [pixel][pitch], 16 positions at a time so that whole cache lines are written. */
+/*
+ * Frames to counts [pixel][pitch], 16 positions at a time so that whole cache lines are written.  A row of the tile is
+ * copied first: frames lie a multiple of 4 KiB apart as often as not, so their lines would push each other out between
+ * two pixels.
+ */
 static inline void gather(const encode_job *job, ronchi_lane_cut tile, size_t n, size_t pitch, size_t size,
                           uint32_t *counts)
 {
     const ronchi_store *base = &job->store->base;
     const size_t frame = base->n_pixels * size;
+    uint32_t row[LANE_LANES][LANE_TILE];
     for (size_t first = 0; first < n; first += LANE_LANES) {
         size_t count = ronchi_min_size(LANE_LANES, n - first);
         for (size_t r = 0; r < tile.rows; r++) {
             const uint8_t *from =
                 job->frames + first * frame + ((tile.row + r) * base->shape.det_cols + tile.col) * size;
+            for (size_t k = 0; k < count; k++)
+                memcpy(row[k], from + k * frame, tile.cols * size);
             for (size_t c = 0; c < tile.cols; c++)
                 for (size_t k = 0; k < count; k++)
-                    counts[(r * tile.cols + c) * pitch + first + k] = load(from + k * frame + c * size, size);
+                    counts[(r * tile.cols + c) * pitch + first + k] = load((const uint8_t *)row[k] + c * size, size);
         }
     }
     for (size_t p = 0; n < pitch && p < tile.rows * tile.cols; p++)
