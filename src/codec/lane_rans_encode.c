@@ -108,11 +108,13 @@ static void escape(half *h, uint32_t value)
 static void wide_symbols(half *h, const ronchi_lane_table *t, const uint32_t *counts, size_t n, unsigned shift,
                          int64_t base, uint8_t *symbols)
 {
+    uint8_t coded[LANE_SYMBOLS]; /* a symbol without slots is an escape */
     size_t escapes = 0;
+    for (unsigned k = 0; k < LANE_SYMBOLS; k++)
+        coded[k] = t->frequency[k] ? (uint8_t)k : LANE_ESCAPE;
     for (size_t i = 0; i < n; i++) {
-        int64_t d = (int64_t)counts[i] - base;
-        uint64_t k = d < 0 ? LANE_ESCAPE : (uint64_t)d >> shift;
-        symbols[i] = k < LANE_ESCAPE && t->frequency[k] ? (uint8_t)k : LANE_ESCAPE;
+        int64_t d = ((int64_t)counts[i] - base) >> shift; /* of a negative number: negative */
+        symbols[i] = coded[d < 0 || d > LANE_ESCAPE ? LANE_ESCAPE : d];
         escapes += symbols[i] == LANE_ESCAPE;
     }
     memset(symbols + n, t->largest, LANE_SPAN - n);
@@ -180,8 +182,9 @@ static void encode_sparse(half *h, const ronchi_lane_table *t, const uint32_t *c
     for (size_t g = groups; g-- > 0;) {
         const uint32_t *at = counts + (g << shift) * LANE_LANES;
         uint32_t total[LANE_LANES] = {0}; /* fits: a sparse pixel has few electrons in all */
-        for (size_t i = 0; i < (size_t)LANE_LANES << shift; i++)
-            total[i % LANE_LANES] += at[i];
+        for (size_t row = 0; row < (size_t)1 << shift; row++)
+            for (size_t lane = 0; lane < LANE_LANES; lane++)
+                total[lane] += at[row * LANE_LANES + lane];
         for (size_t lane = LANE_LANES; lane-- > 0;) {
             unsigned k = total[lane] < LANE_ESCAPE && t->frequency[total[lane]] ? total[lane] : LANE_ESCAPE;
             unsigned bits = k == LANE_ESCAPE ? 0 : k * shift;
