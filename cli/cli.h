@@ -5,6 +5,7 @@
 #ifndef RONCHI_CLI_CLI_H
 #define RONCHI_CLI_CLI_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -263,6 +264,15 @@ bool cli_ends_with(const char *text, const char *suffix);
 /* The part of a path after the last '/'. */
 const char *cli_base(const char *path);
 double cli_now(void);
+
+/*
+ * Names of files and texts in them may hold anything; on a terminal, control characters would be obeyed.
+ * cli_put_safe() writes them, and bytes that are no UTF-8, as \x1b and the like; cli_print() is printf() to standard
+ * output that does so for all but a line feed at the format's end.
+ */
+void cli_put_safe(FILE *out, const char *text);
+void cli_print(const char *format, ...) CLI_PRINTF(1, 2);
+void cli_print_args(FILE *out, const char *format, va_list args) CLI_PRINTF(2, 0);
 
 /* JSON by hand: the writer keeps track of commas and indentation.  A NULL key is an element of an array. */
 typedef struct cli_json {

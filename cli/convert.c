@@ -64,25 +64,25 @@ static void report_long(const cli *c, const char *source, const char *path, cons
                         uint64_t source_bytes, uint64_t copy_bytes, double seconds)
 {
     char shape[128], dense[32], from[32], to[32];
-    printf("%s -> %s\n", source, path);
-    printf("  counts    %s, %s, %s as a dense array\n", cli_shape(&info->shape, shape),
-           ronchi_dtype_name(info->source_dtype), cli_size(info->logical_bytes, dense));
+    cli_print("%s -> %s\n", source, path);
+    cli_print("  counts    %s, %s, %s as a dense array\n", cli_shape(&info->shape, shape),
+              ronchi_dtype_name(info->source_dtype), cli_size(info->logical_bytes, dense));
     if (source_bytes)
-        printf("  source    %s\n", cli_size(source_bytes, from));
-    printf("  copy      %s, %s", cli_size(copy_bytes, to), ronchi_profile_name(info->profile));
+        cli_print("  source    %s\n", cli_size(source_bytes, from));
+    cli_print("  copy      %s, %s", cli_size(copy_bytes, to), ronchi_profile_name(info->profile));
     if (copy_bytes)
-        printf(": %.1f times smaller than dense", (double)info->logical_bytes / (double)copy_bytes);
+        cli_print(": %.1f times smaller than dense", (double)info->logical_bytes / (double)copy_bytes);
     if (source_bytes && copy_bytes <= source_bytes)
-        printf(", %.2f of the source", (double)copy_bytes / (double)source_bytes);
+        cli_print(", %.2f of the source", (double)copy_bytes / (double)source_bytes);
     putchar('\n');
     if (source_bytes && copy_bytes > source_bytes)
-        printf("  note      the copy is larger than the source: %.2f of it\n",
-               (double)copy_bytes / (double)source_bytes);
-    printf("  exact     %s%s\n",
-           info->lossless ? "yes: " : "no: ", info->lossless ? info->lossless_by : info->mask_policy);
-    printf("  verified  %s\n",
-           c->verify ? "every count of the copy equals the source's" : "no: give --verify, or ronchi verify");
-    printf("  time      %.1f s, %.0f MB/s of dense counts\n", seconds, (double)info->logical_bytes / seconds / 1e6);
+        cli_print("  note      the copy is larger than the source: %.2f of it\n",
+                  (double)copy_bytes / (double)source_bytes);
+    cli_print("  exact     %s%s\n",
+              info->lossless ? "yes: " : "no: ", info->lossless ? info->lossless_by : info->mask_policy);
+    cli_print("  verified  %s\n",
+              c->verify ? "every count of the copy equals the source's" : "no: give --verify, or ronchi verify");
+    cli_print("  time      %.1f s, %.0f MB/s of dense counts\n", seconds, (double)info->logical_bytes / seconds / 1e6);
 }
 
 static int convert(cli *c, const char *source, const char *path, bool one_line, tally *sum)
@@ -116,8 +116,8 @@ static int convert(cli *c, const char *source, const char *path, bool one_line, 
         report_long(c, source, path, &info, source_bytes, copy_bytes, seconds);
     } else {
         char from[32], to[32];
-        printf("%s -> %s: %s -> %s%s\n", source, path, cli_size(source_bytes, from), cli_size(copy_bytes, to),
-               copy_bytes > source_bytes ? ", larger than the source" : "");
+        cli_print("%s -> %s: %s -> %s%s\n", source, path, cli_size(source_bytes, from), cli_size(copy_bytes, to),
+                  copy_bytes > source_bytes ? ", larger than the source" : "");
         fflush(stdout);
     }
     return CLI_DONE;
@@ -212,8 +212,8 @@ static int convert_folder(cli *c)
     }
     if (code == CLI_DONE && !c->quiet) {
         char source_size_text[32], copy_size_text[32];
-        printf("%zu converted, %zu failed, %zu had a copy already: %s -> %s\n", sum.converted, sum.failed, sum.present,
-               cli_size(sum.source_bytes, source_size_text), cli_size(sum.copy_bytes, copy_size_text));
+        cli_print("%zu converted, %zu failed, %zu had a copy already: %s -> %s\n", sum.converted, sum.failed,
+                  sum.present, cli_size(sum.source_bytes, source_size_text), cli_size(sum.copy_bytes, copy_size_text));
     }
     cli_paths_free(&masters);
     if (code != CLI_DONE)

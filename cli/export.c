@@ -30,7 +30,7 @@ static int run(cli *c)
         return code;
     cli_progress_clear();
     if (!c->quiet)
-        printf("wrote %s: %s, %s\n", path, cli_shape(&info.shape, shape), ronchi_dtype_name(info.source_dtype));
+        cli_print("wrote %s: %s, %s\n", path, cli_shape(&info.shape, shape), ronchi_dtype_name(info.source_dtype));
     return CLI_DONE;
 }
 

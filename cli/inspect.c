@@ -10,7 +10,7 @@ enum { COLUMN = 13, FILES_SHOWN = 12 };
 
 static void heading(const char *name)
 {
-    printf("  %-*s", COLUMN, name);
+    cli_print("  %-*s", COLUMN, name);
 }
 
 static const char *flyback_at(int32_t at)
@@ -25,18 +25,18 @@ static void print_shape(const ronchi_inspection *in)
     if (!in->shape.det_rows)
         puts("not known");
     else if (!in->shape.scan_rows)
-        printf("scan not known, detector %zu x %zu, %s\n", in->shape.det_rows, in->shape.det_cols,
-               ronchi_dtype_name(in->dtype));
+        cli_print("scan not known, detector %zu x %zu, %s\n", in->shape.det_rows, in->shape.det_cols,
+                  ronchi_dtype_name(in->dtype));
     else
-        printf("%s (rows x columns), %s\n", cli_shape(&in->shape, text), ronchi_dtype_name(in->dtype));
+        cli_print("%s (rows x columns), %s\n", cli_shape(&in->shape, text), ronchi_dtype_name(in->dtype));
     heading("frames");
-    printf("%llu stored", (unsigned long long)in->frames_stored);
+    cli_print("%llu stored", (unsigned long long)in->frames_stored);
     if (in->frames_expected)
-        printf(", %llu expected", (unsigned long long)in->frames_expected);
+        cli_print(", %llu expected", (unsigned long long)in->frames_expected);
     if (in->skip)
-        printf(", the first %llu skipped", (unsigned long long)in->skip);
+        cli_print(", the first %llu skipped", (unsigned long long)in->skip);
     if (in->flyback > 0)
-        printf(", %lld extra at the %s of each line", (long long)in->flyback, flyback_at(in->flyback_at));
+        cli_print(", %lld extra at the %s of each line", (long long)in->flyback, flyback_at(in->flyback_at));
     putchar('\n');
 }
 
@@ -56,8 +56,8 @@ static void print_evidence(const ronchi_inspection *in)
     for (size_t i = 0; i < in->n_evidence; i++) {
         const ronchi_evidence *e = &in->evidence[i];
         heading(i ? "" : "evidence");
-        printf("%c %-*s  %s%s\n", e->chosen ? '*' : ' ', from, e->from, e->says,
-               e->scan_rows && !e->agrees ? " (does not fit the stored frames)" : "");
+        cli_print("%c %-*s  %s%s\n", e->chosen ? '*' : ' ', from, e->from, e->says,
+                  e->scan_rows && !e->agrees ? " (does not fit the stored frames)" : "");
     }
 }
 
@@ -107,7 +107,7 @@ static void print_calibration(const ronchi_inspection *in)
         char value[48];
         snprintf(value, sizeof value, "%.6g %s", q->value, q->unit);
         heading(any ? "" : "calibration");
-        printf("%-22s  %-14s  %s\n", pair ? all[i].both : name, value, q->provenance);
+        cli_print("%-22s  %-14s  %s\n", pair ? all[i].both : name, value, q->provenance);
         any = true;
         i += pair;
     }
@@ -121,16 +121,16 @@ static void print_file(const ronchi_source_file *file)
 {
     char size[32];
     heading("");
-    printf("%s", file->name);
+    cli_print("%s", file->name);
     if (file->problem[0]) {
-        printf(": %s\n", file->problem);
+        cli_print(": %s\n", file->problem);
         return;
     }
-    printf("  %s", cli_size(file->size_bytes, size));
+    cli_print("  %s", cli_size(file->size_bytes, size));
     if (file->frames)
-        printf("  %llu frames", (unsigned long long)file->frames);
+        cli_print("  %llu frames", (unsigned long long)file->frames);
     if (file->frames_present < file->frames)
-        printf(", only %llu written", (unsigned long long)file->frames_present);
+        cli_print(", only %llu written", (unsigned long long)file->frames_present);
     putchar('\n');
 }
 
@@ -142,9 +142,10 @@ static void print_files(const ronchi_inspection *in)
     if (!in->n_files)
         return;
     heading("files");
-    printf("%zu%s", in->n_files, bad ? "" : ", all there\n");
+    cli_print("%zu%s", in->n_files, bad ? "" : ", all there");
     if (bad)
-        printf(", %zu with a problem\n", bad);
+        cli_print(", %zu with a problem", bad);
+    putchar('\n');
     for (size_t i = 0; i < in->n_files; i++) {
         bool problem = in->files[i].problem[0] || in->files[i].frames_present < in->files[i].frames;
         if ((problem || !bad) && shown < FILES_SHOWN) {
@@ -155,43 +156,43 @@ static void print_files(const ronchi_inspection *in)
     size_t listed = bad ? bad : in->n_files;
     if (listed > shown) {
         heading("");
-        printf("and %zu more\n", listed - shown);
+        cli_print("and %zu more\n", listed - shown);
     }
 }
 
 static void print_all(const char *path, const ronchi_inspection *in, bool options_given)
 {
     char stored[32], dense[32];
-    printf("%s\n", path);
+    cli_print("%s\n", path);
     heading("format");
-    printf("%s%s%s%s%s\n", in->format, in->layout[0] ? ", " : "", in->layout, in->filter[0] ? ", " : "", in->filter);
+    cli_print("%s%s%s%s%s\n", in->format, in->layout[0] ? ", " : "", in->layout, in->filter[0] ? ", " : "", in->filter);
     if (in->detector[0]) {
         heading("detector");
-        puts(in->detector);
+        cli_print("%s\n", in->detector);
     }
     print_shape(in);
     print_evidence(in);
     heading("mask");
     if (in->flagged_pixels)
-        printf("%llu flagged pixel%s\n", (unsigned long long)in->flagged_pixels, in->flagged_pixels == 1 ? "" : "s");
+        cli_print("%llu flagged pixel%s\n", (unsigned long long)in->flagged_pixels, in->flagged_pixels == 1 ? "" : "s");
     else
         puts("no flagged pixels");
     print_calibration(in);
     print_files(in);
     heading("size");
-    printf("%s stored", cli_size(in->stored_bytes, stored));
+    cli_print("%s stored", cli_size(in->stored_bytes, stored));
     if (in->dense_bytes)
-        printf(", %s as a dense array", cli_size(in->dense_bytes, dense));
+        cli_print(", %s as a dense array", cli_size(in->dense_bytes, dense));
     putchar('\n');
     heading("ready");
-    printf("%s%s\n", in->ready ? "yes" : "no: ", in->ready ? "" : in->reason);
+    cli_print("%s%s\n", in->ready ? "yes" : "no: ", in->ready ? "" : in->reason);
     heading("next");
     if (in->action[0])
-        puts(in->action);
+        cli_print("%s\n", in->action);
     else if (cli_ends_with(path, ".qem"))
-        printf("ronchi image %s --bf -o bf.png\n", path);
+        cli_print("ronchi image %s --bf -o bf.png\n", path);
     else
-        printf("ronchi convert %s --verify%s\n", path, options_given ? ", with the options given here" : "");
+        cli_print("ronchi convert %s --verify%s\n", path, options_given ? ", with the options given here" : "");
 }
 
 /* ----------------------------------------------------------------------------------------------- for programs */

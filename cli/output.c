@@ -71,9 +71,9 @@ int cli_write(cli *c, const char *path, const ronchi_view *view, const ronchi_pi
         return cli_error(&c->err);
     cli_progress_clear();
     if (!c->quiet)
-        printf("wrote %s: %zu x %zu%s%s\n", path, view->shape[2], view->shape[3],
-               suffix_of(path) == SUFFIX_PNG ? "" : " ",
-               suffix_of(path) == SUFFIX_PNG ? "" : ronchi_dtype_name(view->dtype));
+        cli_print("wrote %s: %zu x %zu%s%s\n", path, view->shape[2], view->shape[3],
+                  suffix_of(path) == SUFFIX_PNG ? "" : " ",
+                  suffix_of(path) == SUFFIX_PNG ? "" : ronchi_dtype_name(view->dtype));
     return CLI_DONE;
 }
 

@@ -44,8 +44,10 @@ int cli_error(const ronchi_error *err)
         fputs("ronchi: interrupted: nothing was left half written\n", stderr);
         return CLI_INTERRUPTED;
     }
-    fprintf(stderr, "ronchi: %s%s%s", err->file, err->file[0] ? ": " : "",
-            err->message[0] ? err->message : ronchi_status_name(err->status));
+    fputs("ronchi: ", stderr);
+    cli_put_safe(stderr, err->file);
+    fputs(err->file[0] ? ": " : "", stderr);
+    cli_put_safe(stderr, err->message[0] ? err->message : ronchi_status_name(err->status));
     if (err->offset != UINT64_MAX)
         fprintf(stderr, " (byte %llu)", (unsigned long long)err->offset);
     fputc('\n', stderr);
@@ -56,9 +58,11 @@ int cli_fail(int code, const char *file, const char *format, ...)
 {
     va_list args;
     cli_progress_clear();
-    fprintf(stderr, "ronchi: %s%s", file ? file : "", file ? ": " : "");
+    fputs("ronchi: ", stderr);
+    cli_put_safe(stderr, file ? file : "");
+    fputs(file ? ": " : "", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    cli_print_args(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);
     return code;

@@ -45,8 +45,8 @@ static int write_copy(cli *c, const ronchi_acquisition *rotated, const ronchi_sh
     n = info.shape.scan_rows * info.shape.scan_cols;
     printf("turned by %g degrees: %zu x %zu -> %zu x %zu scan, %zu of %zu positions inside\n", c->angle,
            before->scan_rows, before->scan_cols, info.shape.scan_rows, info.shape.scan_cols, n_valid, n);
-    printf("wrote %s: %s, %s, %s\n", c->output[0], cli_shape(&info.shape, shape), ronchi_dtype_name(info.dtype),
-           cli_size(stat(c->output[0], &st) == 0 ? (uint64_t)st.st_size : 0, size));
+    cli_print("wrote %s: %s, %s, %s\n", c->output[0], cli_shape(&info.shape, shape), ronchi_dtype_name(info.dtype),
+              cli_size(stat(c->output[0], &st) == 0 ? (uint64_t)st.st_size : 0, size));
     return CLI_DONE;
 }
 

@@ -77,7 +77,7 @@ static int run(cli *c)
     cli_progress_clear();
     ronchi_shape written = {options.scan_rows, options.scan_cols, options.det_rows, options.det_cols};
     if (!c->quiet)
-        printf("wrote %s: %s, %s\n", path, cli_shape(&written, shape), ronchi_dtype_name(options.dtype));
+        cli_print("wrote %s: %s, %s\n", path, cli_shape(&written, shape), ronchi_dtype_name(options.dtype));
     return CLI_DONE;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* text.c - sizes, shapes and paths as text; JSON. */
+/* text.c - sizes, shapes and paths as text; text that is safe to show; JSON. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -48,18 +49,93 @@ double cli_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* ------------------------------------------------------------------------------------------------------ safe text */
+
+/*
+ * Bytes of the UTF-8 character at 'c', which ends with a 0 byte at the latest; 0 where there is none: stray, overlong
+ * and truncated sequences, surrogates, and what lies above U+10FFFF.
+ */
+static size_t utf8_length(const unsigned char *c)
+{
+    if (c[0] < 0x80)
+        return 1;
+    size_t n = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
+    if (c[0] < 0xc2 || c[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
+    bool beyond = (c[0] == 0xed && c[1] > 0x9f) || (c[0] == 0xf4 && c[1] > 0x8f);
+    return overlong || beyond ? 0 : n;
+}
+
+/* U+0080 to U+009F are control characters too; some terminals obey them. */
+static bool is_control(const unsigned char *c)
+{
+    return *c < 0x20 || *c == 0x7f || (*c == 0xc2 && c[1] < 0xa0);
+}
+
+void cli_put_safe(FILE *out, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        size_t n = utf8_length(c);
+        if (n && !is_control(c)) {
+            fwrite(c, 1, n, out);
+            c += n;
+            continue;
+        }
+        for (n = n ? n : 1; n; n--)
+            fprintf(out, "\\x%02x", *c++);
+    }
+}
+
+void cli_print_args(FILE *out, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    char *text = n >= 0 ? malloc((size_t)n + 1) : NULL;
+    if (text) {
+        size_t length = strlen(format);
+        bool line = length && format[length - 1] == '\n';
+        vsnprintf(text, (size_t)n + 1, format, again);
+        if (line)
+            text[n - 1] = 0;
+        cli_put_safe(out, text);
+        if (line)
+            fputc('\n', out);
+    }
+    va_end(again);
+    free(text);
+}
+
+void cli_print(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    cli_print_args(stdout, format, args);
+    va_end(args);
+}
+
 /* ------------------------------------------------------------------------------------------------------- JSON */
 
 static void quote(FILE *out, const char *text)
 {
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        size_t n = utf8_length(c);
+        if (n == 0) /* JSON is UTF-8, names of files need not be */
+            fputs("\\ufffd", out);
+        else if (*c == '"' || *c == '\\')
             fprintf(out, "\\%c", *c);
-        else if (*c < 0x20 || *c == 0x7f)
+        else if (n == 1 && is_control(c))
             fprintf(out, "\\u%04x", *c);
+        else if (is_control(c))
+            fprintf(out, "\\u%04x", c[1]);
         else
-            fputc(*c, out);
+            fwrite(c, 1, n, out);
+        c += n ? n : 1;
     }
     fputc('"', out);
 }

@@ -24,12 +24,12 @@ static void print_not_kept(cli *c, const char *source, const ronchi_acquisition_
     if (source) {
         uint64_t outside = frames_outside(c, source, &info->shape);
         if (outside)
-            printf("  %llu frames outside the scan (flyback, skipped or surplus)\n", (unsigned long long)outside);
+            cli_print("  %llu frames outside the scan (flyback, skipped or surplus)\n", (unsigned long long)outside);
     } else {
         puts("  frames outside the scan (flyback, skipped or surplus), where the source had any");
     }
     if (!info->lossless)
-        printf("  the source's counts as they were: %s\n", info->mask_policy);
+        cli_print("  the source's counts as they were: %s\n", info->mask_policy);
     puts("  how the source was stored: names and cut of its files, chunks, compression, links, unused space\n"
          "  entries of the source that no reader retained (ronchi inspect --json lists what is kept)");
 }
@@ -61,11 +61,11 @@ static int run(cli *c)
     cli_progress_clear();
     if (c->quiet)
         return CLI_DONE;
-    printf("%s: whole: %s, %s, %s\n", path, cli_shape(&info.shape, shape), ronchi_dtype_name(info.source_dtype),
-           ronchi_profile_name(info.profile));
+    cli_print("%s: whole: %s, %s, %s\n", path, cli_shape(&info.shape, shape), ronchi_dtype_name(info.source_dtype),
+              ronchi_profile_name(info.profile));
     puts("checked: digests, layout, every stream and every index sum");
     if (c->against)
-        printf("compared: every count equals %s\n", c->against);
+        cli_print("compared: every count equals %s\n", c->against);
     else
         puts("not compared with a source: give --against SRC");
     print_not_kept(c, c->against, &info);
