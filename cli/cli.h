@@ -231,6 +231,9 @@ int cli_finish_output(int code);
 /* cli_start() makes c->context; cli_load() an acquisition.  Both return CLI_DONE or print and return the exit code. */
 int cli_start(cli *c);
 void cli_source_options(const cli *c, ronchi_source_options *out);
+/* cli_check_source() refuses values of these options that mean nothing, and for a .qem those that only suit originals.
+ */
+int cli_check_source(const cli *c, const char *path);
 int cli_load(cli *c, const char *path, ronchi_acquisition **out, ronchi_acquisition_info *info);
 /* cli_flagged_mask() allocates [det_row][det_col] u8, 1 where flagged; the caller frees view->data. */
 int cli_flagged_mask(const ronchi_acquisition *acquisition, const ronchi_shape *shape, ronchi_view *view);
@@ -241,7 +244,11 @@ int cli_array(size_t rows, size_t cols, ronchi_dtype dtype, ronchi_view *view);
 
 /* -------------------------------------------------------------------------------------------------- output.c */
 
-/* cli_output_free() refuses a name that exists, unless --force is given. */
+/* cli_same_file() tells whether two names are of one file that exists, through whatever links; NULL names none. */
+bool cli_same_file(const char *a, const char *b);
+/* cli_is_input() tells whether a file that exists is among those that the call itself names to read. */
+bool cli_is_input(const cli *c, const char *path);
+/* cli_output_free() refuses a name that exists, unless --force is given; with it too what the call itself reads. */
 int cli_output_free(const cli *c, const char *path);
 /* cli_output_check() refuses, before any work, outputs of unknown suffix and those that exist without --force. */
 int cli_output_check(const cli *c, const char *path);

@@ -4,6 +4,44 @@
 
 #include "commands.h"
 
+static bool is_listed(const cli *c, const ronchi_inspection *in, const char *path)
+{
+    char listed[4096];
+    const char *main_file = c->argument[0];
+    int folder = (int)(cli_base(main_file) - main_file);
+    for (size_t i = 0; i < in->n_files; i++) {
+        bool absolute = in->files[i].name[0] == '/';
+        snprintf(listed, sizeof listed, "%.*s%s", absolute ? 0 : folder, main_file, in->files[i].name);
+        if (cli_same_file(listed, path))
+            return true;
+    }
+    return false;
+}
+
+/* A master comes with files beside it: none of them may take the place of one that the original consists of. */
+static int check_beside(cli *c, const char *path)
+{
+    static const char *const endings[] = {"_master.h5", "_data_000001.h5", ".h5"};
+    char beside[4096];
+    ronchi_source_options options;
+    ronchi_inspection in;
+    if (!c->force || !cli_ends_with(path, endings[0]))
+        return CLI_DONE;
+    cli_source_options(c, &options);
+    if (ronchi_inspect(c->context, c->argument[0], &options, &in, NULL) != RONCHI_OK)
+        return CLI_DONE; /* loading says why */
+    int code = CLI_DONE;
+    for (size_t i = 0; code == CLI_DONE && i < sizeof endings / sizeof endings[0]; i++) {
+        snprintf(beside, sizeof beside, "%.*s%s", (int)(strlen(path) - strlen(endings[0])), path, endings[i]);
+        if (cli_is_input(c, beside) || is_listed(c, &in, beside))
+            code = cli_fail(CLI_BAD_CALL, beside,
+                            "belongs to what this call reads, and is never replaced: give "
+                            "another name");
+    }
+    ronchi_inspection_free(&in);
+    return code;
+}
+
 static int run(cli *c)
 {
     const char *path = c->argument[1];
@@ -14,6 +52,8 @@ static int run(cli *c)
     if (!cli_ends_with(path, ".npy") && !cli_ends_with(path, "_master.h5"))
         return cli_fail(CLI_BAD_CALL, path, "the name of an export must end in .npy or _master.h5");
     int code = cli_output_free(c, path);
+    if (code == CLI_DONE)
+        code = check_beside(c, path);
     if (code == CLI_DONE)
         code = cli_load(c, c->argument[0], &acquisition, &info);
     if (code != CLI_DONE)

@@ -314,6 +314,9 @@ static int run(cli *c)
 {
     ronchi_source_options options;
     ronchi_inspection in;
+    int code = cli_check_source(c, c->argument[0]);
+    if (code != CLI_DONE)
+        return code;
     cli_source_options(c, &options);
     if (ronchi_inspect(c->context, c->argument[0], &options, &in, &c->err) != RONCHI_OK)
         return cli_error(&c->err);
@@ -321,7 +324,7 @@ static int run(cli *c)
         print_json(c->argument[0], &in);
     else
         print_all(c->argument[0], &in, options_given(c));
-    int code = in.ready ? CLI_DONE : CLI_BAD_DATA;
+    code = in.ready ? CLI_DONE : CLI_BAD_DATA;
     ronchi_inspection_free(&in);
     return code;
 }

@@ -18,9 +18,28 @@ static suffix suffix_of(const char *path)
     return SUFFIX_UNKNOWN;
 }
 
+bool cli_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return a && b && stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+bool cli_is_input(const cli *c, const char *path)
+{
+    const char *first = c->argument[0];
+    bool found = cli_same_file(c->against, path) || cli_same_file(c->select, path);
+    for (size_t i = 0; i < c->n_images && !found; i++)
+        found = c->image[i].kind == OPT_MASK && cli_same_file(c->image[i].mask, path);
+    return found ||
+           (first != path && cli_same_file(first, path)); /* of a simulation the first argument is the output */
+}
+
 int cli_output_free(const cli *c, const char *path)
 {
     struct stat st;
+    if (cli_is_input(c, path) && c->force)
+        return cli_fail(CLI_BAD_CALL, path, "is what this call reads, and is never replaced: give another name");
     if (!c->force && stat(path, &st) == 0)
         return cli_fail(CLI_BAD_CALL, path, "exists already: give --force to replace it, or another name");
     return CLI_DONE;

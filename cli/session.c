@@ -11,8 +11,10 @@ int cli_start(cli *c)
     ronchi_context_options options;
     ronchi_context_options_defaults(&options);
     if (c->given[OPT_THREADS]) {
-        if (c->threads == 0 || c->threads > UINT32_MAX)
+        if (c->threads == 0)
             return cli_fail(CLI_BAD_CALL, NULL, "--threads must be 1 or more");
+        if (c->threads > UINT32_MAX)
+            return cli_fail(CLI_BAD_CALL, NULL, "--threads: that many are not to be had");
         options.threads = (uint32_t)c->threads;
     }
     if (c->given[OPT_BUDGET]) {
@@ -54,7 +56,7 @@ void cli_source_options(const cli *c, ronchi_source_options *out)
 
 /* A shape of zero rows would mean "by evidence", and a calibration of 0 "as recorded": nobody who types them means
  * that. */
-static int check_source_options(const cli *c)
+static int check_values(const cli *c)
 {
     if (c->given[OPT_SCAN_SHAPE] && (!c->scan_shape[0] || !c->scan_shape[1]))
         return cli_fail(CLI_BAD_CALL, NULL, "--scan-shape: rows and columns must be 1 or more");
@@ -77,10 +79,35 @@ static int check_source_options(const cli *c)
     return CLI_DONE;
 }
 
+/* A .qem has its shape and its counts; an option that would be left out of account silently is refused. */
+static int check_for_copy(const cli *c, const char *path)
+{
+    static const struct {
+        cli_option_id id;
+        const char *name;
+    } only[] = {
+        {OPT_SCAN_SHAPE, "scan-shape"}, {OPT_FLYBACK, "flyback"}, {OPT_FLYBACK_AT, "flyback-at"}, {OPT_SKIP, "skip"},
+        {OPT_DATASET, "dataset"},       {OPT_CHANNEL, "channel"}, {OPT_FLAGGED, "flagged"},
+    };
+    for (size_t i = 0; i < sizeof only / sizeof only[0]; i++)
+        if (c->given[only[i].id])
+            return cli_fail(CLI_BAD_CALL, path, "--%s is for originals: a .qem keeps what it was made with",
+                            only[i].name);
+    return CLI_DONE;
+}
+
+int cli_check_source(const cli *c, const char *path)
+{
+    int code = check_values(c);
+    bool for_another =
+        path != c->argument[0] || c->against; /* the options are those of the original it is compared to */
+    return code == CLI_DONE && !for_another && cli_ends_with(path, ".qem") ? check_for_copy(c, path) : code;
+}
+
 int cli_load(cli *c, const char *path, ronchi_acquisition **out, ronchi_acquisition_info *info)
 {
     ronchi_load_options options;
-    int code = check_source_options(c);
+    int code = cli_check_source(c, path);
     *out = NULL;
     if (code != CLI_DONE)
         return code;

@@ -56,8 +56,7 @@ static int run(cli *c)
     if (status != RONCHI_OK)
         return cli_error(&c->err);
     if (different)
-        return cli_fail(CLI_BAD_DATA, path, "%llu counts differ from %s: %s", (unsigned long long)different, c->against,
-                        c->err.message);
+        return cli_fail(CLI_BAD_DATA, path, "differs from %s: %s", c->against, c->err.message);
     cli_progress_clear();
     if (c->quiet)
         return CLI_DONE;
