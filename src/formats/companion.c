@@ -103,6 +103,8 @@ static ronchi_status read_companion(ronchi_h5_survey *survey, ronchi_error *err)
     json_t *values = json_object();
     if (id < 0)
         snprintf(file->problem, sizeof file->problem, "no readable HDF5: its scan shape and calibration are not used");
+    else if (values && ronchi_h5_exists(id, "/STEM Metadata") && !ronchi_h5_attributes_sound(id, "/STEM Metadata"))
+        snprintf(file->problem, sizeof file->problem, "damaged: its scan shape and calibration are not used");
     else if (values && ronchi_h5_exists(id, "/STEM Metadata"))
         H5Aiterate_by_name(id, "/STEM Metadata", H5_INDEX_NAME, H5_ITER_INC, NULL, take_attribute, values, H5P_DEFAULT);
     if (id >= 0)

@@ -78,6 +78,11 @@ bool ronchi_h5_string(hid_t place, const char *path, char *out, size_t size);
 /* The same for an attribute of the object at 'path' ("." for 'place' itself). */
 bool ronchi_h5_attribute_number(hid_t place, const char *path, const char *name, double *out);
 bool ronchi_h5_attribute_string(hid_t place, const char *path, const char *name, char *out, size_t size);
+/*
+ * Whether every attribute of the object at 'path' can be decoded.  To be asked before H5Aiterate_by_name(): libhdf5
+ * 1.10 crashes there on a damaged one.
+ */
+bool ronchi_h5_attributes_sound(hid_t place, const char *path);
 /* An attribute of exactly n whole numbers. */
 bool ronchi_h5_attribute_counts(hid_t place, const char *path, const char *name, size_t n, uint64_t *out);
 /* An array of strings: returns how many were copied into out[max][64]. */

@@ -155,7 +155,8 @@ static herr_t take_attribute(hid_t place, const char *name, const H5A_info_t *in
 static void take_attributes(json_t *metadata, hid_t place, const char *object, const char *path)
 {
     attribute_walk walk = {metadata, path};
-    H5Aiterate_by_name(place, object, H5_INDEX_NAME, H5_ITER_INC, NULL, take_attribute, &walk, H5P_DEFAULT);
+    if (ronchi_h5_attributes_sound(place, object))
+        H5Aiterate_by_name(place, object, H5_INDEX_NAME, H5_ITER_INC, NULL, take_attribute, &walk, H5P_DEFAULT);
 }
 
 static herr_t take_object(hid_t root, const char *name, const H5O_info_t *info, void *user)
