@@ -49,7 +49,7 @@ RONCHI_API void ronchi_source_options_defaults(ronchi_source_options *options);
 typedef struct ronchi_quantity {
     int32_t known;
     double value;
-    char unit[16];       /* "kV", "mrad", "angstrom", "mm", "us", "1/angstrom", "degree" */
+    char unit[16];        /* "kV", "mrad", "angstrom", "mm", "us", "1/angstrom", "degree" */
     char provenance[160]; /* "source_metadata", "user_override", ... with where it stood */
 } ronchi_quantity;
 

@@ -24,11 +24,8 @@ const char *ronchi_profile_name(ronchi_profile_id profile)
 }
 
 static const ronchi_profile *const profiles[] = {
-    &ronchi_profile_dense,
-    &ronchi_profile_column,
-    &ronchi_profile_lane,
-    &ronchi_profile_float_lanes,
-    &ronchi_profile_uint32_lanes,
+    &ronchi_profile_dense,       &ronchi_profile_column,       &ronchi_profile_lane,
+    &ronchi_profile_float_lanes, &ronchi_profile_uint32_lanes,
 };
 
 const ronchi_profile *ronchi_profile_find(ronchi_profile_id id)

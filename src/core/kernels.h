@@ -42,12 +42,12 @@ typedef size_t ronchi_streams_decode_fn(const struct ronchi_stream_tables *table
                                         size_t n_streams, size_t n, size_t stop, uint16_t *out);
 
 /*
- * Encodes n values of each of 'n_streams' streams, values [n_streams][RONCHI_STREAM_PITCH], in the form that ronchi_stream_encode()
- * gives, to the byte: to dst [n_streams][1024] with sizes and selectors [n_streams].
+ * Encodes n values of each of 'n_streams' streams, values [n_streams][RONCHI_STREAM_PITCH], in the form that
+ * ronchi_stream_encode() gives, to the byte: to dst [n_streams][1024] with sizes and selectors [n_streams].
  */
-typedef void ronchi_streams_encode_fn(const struct ronchi_stream_tables *tables, const uint16_t *values, size_t n_streams,
-                                      size_t n, const struct ronchi_stream_stats *stats, uint8_t *dst, uint32_t *sizes,
-                                      uint8_t *selectors);
+typedef void ronchi_streams_encode_fn(const struct ronchi_stream_tables *tables, const uint16_t *values,
+                                      size_t n_streams, size_t n, const struct ronchi_stream_stats *stats, uint8_t *dst,
+                                      uint32_t *sizes, uint8_t *selectors);
 
 /* Statistics of n values, 1 <= n <= 512. */
 typedef void ronchi_stream_stats_fn(const uint16_t *values, size_t n, struct ronchi_stream_stats *out);

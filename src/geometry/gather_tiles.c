@@ -22,7 +22,7 @@ typedef struct tiles {
     char *frames;          /* a block of a tile's store or of the result */
     ronchi_progress progress;
     /* while one block is copied */
-    const ronchi_block *block;
+    ronchi_block block;
     char *blank; /* one tile frame of the fill */
     size_t tile_bytes;
 } tiles;
@@ -96,7 +96,7 @@ static ronchi_status copy_frame(void *user, size_t j, size_t worker, ronchi_erro
 {
     const tiles *t = user;
     const ronchi_gather *g = t->gather;
-    size_t p = g->positions[ronchi_block_position(t->block, &g->shape, j)];
+    size_t p = g->positions[ronchi_block_position(&t->block, &g->shape, j)];
     const char *from =
         p == RONCHI_GATHER_FILL ? t->blank : t->counts + (p - t->row * g->from->store->shape.scan_cols) * t->tile_bytes;
     (void)worker;
@@ -126,9 +126,8 @@ static ronchi_status encode_tile(tiles *t, const ronchi_tile *tile, ronchi_store
     t->tile_bytes = tile->rows * tile->cols * t->size;
     ronchi_status status = make_frames(t, store, err);
     for (size_t i = 0; status == RONCHI_OK && i < store->profile->n_blocks(store); i++) {
-        ronchi_block block = store->profile->block(store, i);
-        t->block = &block;
-        status = ronchi_parallel_for(store->context, ronchi_block_positions(&block), copy_frame, t, err);
+        t->block = store->profile->block(store, i);
+        status = ronchi_parallel_for(store->context, ronchi_block_positions(&t->block), copy_frame, t, err);
         if (status == RONCHI_OK)
             status = store->profile->encode_block(store, i, t->frames, err);
         if (status == RONCHI_OK)
