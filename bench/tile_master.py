@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Repeats the frames of a Dectris-style master until the scan is R times C times larger, without decoding them.
 
-    tile_master.py IN_master.h5 OUT_master.h5 R C
+    tile_master.py IN_master.h5 OUT_master.h5 ROWS COLS R C      ROWS x COLS is the scan of the input
 
 For measurements that need several gigabytes: the stored chunks are copied as they are, so that the work per frame is real.
-Needs h5py; the input has one frame a chunk and scan_shape in its attributes or companion-free square form.
+Needs h5py; the input has one frame a chunk and no extra frames.
 """
 import os
 import sys
@@ -26,13 +26,13 @@ def chunks_of(master):
 
 
 def main():
-    source, target, times_rows, times_cols = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    if len(sys.argv) != 7:
+        sys.exit(__doc__)
+    source, target = sys.argv[1:3]
+    rows, cols, times_rows, times_cols = (int(v) for v in sys.argv[3:])
     stem = target[: -len("_master.h5")]
     with h5py.File(source, "r") as master:
         frames, (dtype, detector, plist) = chunks_of(master)
-        shape = master["entry/data"].attrs.get("scan_shape")
-        side = int(round(len(frames) ** 0.5))
-        rows, cols = (int(v) for v in (shape if shape is not None else (side, side)))
         assert rows * cols == len(frames), "the scan shape does not fit the frames"
         with h5py.File(stem + "_data_000001.h5", "w") as out:
             space = h5py.h5s.create_simple((len(frames) * times_rows * times_cols, *detector))

@@ -48,6 +48,26 @@ for set in "A 4 0.04" "V 0.25 0.012" "G 60 0.04" "H 400 0.04"; do
     echo
 done
 
+# 4.5 GB of decoded counts under a hard limit of address space: the frames of one simulation, repeated as they are stored
+build/ronchi simulate "$data/set_master.h5" --scan 48,64 --detector 192,192 --dose 4 --background 0.04 --seed 7 --force --quiet
+python3=$(command -v /usr/bin/python3 || command -v python3)
+if "$python3" bench/tile_master.py "$data/set_master.h5" "$data/large_master.h5" 48 64 5 4 2>"$cache/tile.log"; then
+    (
+        ulimit -v 1600000
+        "$python3" -c 'import resource, subprocess, sys, time
+start = time.time()
+code = subprocess.call(sys.argv[1:])
+print("convert under a limit of 1,600,000 kB: exit code %d, %.1f s, peak %d kB resident" %
+      (code, time.time() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))' \
+            build/ronchi convert "$data/large_master.h5" "$data/large.qem" --quiet
+    )
+    ls -l "$data/large.qem" | awk '{ print "encoded: " $5 " bytes" }'
+    rm -f "$data"/large*
+else
+    echo "no run in limited memory: python3 with h5py is needed (see $cache/tile.log)"
+fi
+echo
+
 # inspect of a master with 1,000 data files
 build/ronchi simulate "$data/many_master.h5" --scan 25,40 --detector 16,16 --frames-per-file 1 --force --quiet
 build/ronchi inspect "$data/many_master.h5" >/dev/null
