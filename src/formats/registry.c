@@ -27,6 +27,8 @@ static ronchi_status read_head(const char *path, uint8_t head[HEAD_BYTES], size_
     if (st.is_folder)
         return ronchi_fail(err, RONCHI_ERR_FORMAT, path, RONCHI_NO_OFFSET,
                            "is a folder: give one file, such as its *_master.h5");
+    if (!st.is_file)
+        return ronchi_fail(err, RONCHI_ERR_FORMAT, path, RONCHI_NO_OFFSET, "a device or pipe, not a regular file");
     if (st.size_bytes == 0)
         return ronchi_fail(err, RONCHI_ERR_FORMAT, path, 0, "is empty: copy it again from the original");
     ronchi_input input;

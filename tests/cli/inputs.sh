@@ -47,6 +47,19 @@ run 0 convert a_master.h5 b.qem --scan-shape 12,10 --flagged zero --verify
 run 2 inspect a_master.h5 --scan-shape 0,0
 run 2 inspect a_master.h5 --semiangle-mrad 0
 
+# What can hold no acquisition is named as what it is, and never waited for.
+mkfifo pipe.qem
+for words in 'inspect pipe.qem' 'frame pipe.qem 0 0 -o no.npy' 'verify a.qem --against pipe.qem'; do
+    run 1 $words
+    one_line
+    err_has 'pipe.qem: .*a device or pipe, not a regular file'
+done
+: >empty.npy
+run 1 inspect empty.npy
+err_is <<L
+ronchi: empty.npy: is empty: copy it again from the original (byte 0)
+L
+
 # A copy of a copy can be verified.
 run 0 convert a.qem c.qem --verify
 out_has 'every count of the copy equals'
