@@ -121,27 +121,12 @@ static ronchi_status band_item(void *user, size_t item, size_t worker, ronchi_er
     return RONCHI_OK;
 }
 
-static ronchi_status check_view(const ronchi_store *store, const ronchi_region *region, const ronchi_view *out,
-                                ronchi_error *err)
-{
-    if (!ronchi_region_inside(region, &store->shape) ||
-        !ronchi_view_is(out, region->scan_rows, region->scan_cols, region->det_rows, region->det_cols))
-        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET,
-                           "the view does not have the shape of the region");
-    bool counts =
-        out->dtype == RONCHI_U8 || out->dtype == RONCHI_U16 || out->dtype == RONCHI_U32 || out->dtype == RONCHI_U64;
-    if (store->dtype == RONCHI_F32 ? out->dtype != RONCHI_F32 : !counts)
-        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "%s data cannot be read as %s",
-                           ronchi_dtype_name(store->dtype), ronchi_dtype_name(out->dtype));
-    return RONCHI_OK;
-}
-
 ronchi_status ronchi_lanes_decode_band(const ronchi_store *base, const ronchi_region *region, const ronchi_view *out,
                                        ronchi_error *err)
 {
     const lanes_store *store = (const lanes_store *)base;
     ronchi_context *context = base->context;
-    ronchi_status status = check_view(base, region, out, err);
+    ronchi_status status = ronchi_store_check_band(base, region, out, err);
     if (status != RONCHI_OK)
         return status;
     size_t n_tiles = ronchi_div_up(region->det_rows * region->det_cols, LANES_TILE);

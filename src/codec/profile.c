@@ -71,3 +71,18 @@ void ronchi_store_release(ronchi_store *store)
     ronchi_free(store->context, store->valid);
     store->valid = NULL;
 }
+
+ronchi_status ronchi_store_check_band(const ronchi_store *store, const ronchi_region *region, const ronchi_view *out,
+                                      ronchi_error *err)
+{
+    if (!ronchi_region_inside(region, &store->shape) ||
+        !ronchi_view_is(out, region->scan_rows, region->scan_cols, region->det_rows, region->det_cols))
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET,
+                           "the view does not have the shape of the region");
+    bool counts =
+        out->dtype == RONCHI_U8 || out->dtype == RONCHI_U16 || out->dtype == RONCHI_U32 || out->dtype == RONCHI_U64;
+    if (store->dtype == RONCHI_F32 ? out->dtype != RONCHI_F32 : !counts)
+        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "%s data cannot be read as %s",
+                           ronchi_dtype_name(store->dtype), ronchi_dtype_name(out->dtype));
+    return RONCHI_OK;
+}

@@ -181,4 +181,11 @@ ronchi_status ronchi_store_init(ronchi_store *store, const ronchi_profile *profi
                                 const ronchi_shape *shape, ronchi_dtype dtype, const uint8_t *valid, ronchi_error *err);
 void ronchi_store_release(ronchi_store *store);
 
+/*
+ * ronchi_store_check_band() is the first step of a profile's decode_band(): RONCHI_ERR_SHAPE unless the region lies
+ * inside the store, 'out' has its shape, and the dtype is one that decode_band() gives.
+ */
+ronchi_status ronchi_store_check_band(const ronchi_store *store, const ronchi_region *region, const ronchi_view *out,
+                                      ronchi_error *err);
+
 #endif

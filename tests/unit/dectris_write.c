@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* dectris_write.c - masters as written: read back by our reader and by libhdf5 itself, and what is left after a
  * failure. */
-#include <dirent.h>
 #include <errno.h>
 #include <hdf5.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 #include "core/port.h"
 #include "formats/dectris_write.h"
 #include "formats/format.h"
+#include "files.h"
 #include "test.h"
 
 enum { ROWS = 9, COLS = 11, PIXELS = ROWS * COLS, FRAMES = 12 };
@@ -33,28 +33,10 @@ static int setup(void **state)
     return 0;
 }
 
-/* Files in the folder, hidden ones too; removes them when asked. */
-static size_t count_files(const place *p, int remove)
-{
-    size_t n = 0;
-    DIR *dir = opendir(p->folder);
-    for (struct dirent *e; (e = readdir(dir));) {
-        char path[512];
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        n++;
-        snprintf(path, sizeof path, "%s/%s", p->folder, e->d_name);
-        if (remove)
-            unlink(path);
-    }
-    closedir(dir);
-    return n;
-}
-
 static int teardown(void **state)
 {
     place *p = *state;
-    count_files(p, 1);
+    test_files(p->folder, 1);
     rmdir(p->folder);
     ronchi_context_destroy(p->context);
     free(p);
@@ -138,10 +120,10 @@ static void every_filter_and_type_comes_back(void **state)
             uint8_t *frames = make_frames(&o);
             if (write_all(p, &o, frames, &err) != RONCHI_OK)
                 fail_msg("%s %s: %s", filters[f], ronchi_dtype_name(dtypes[d]), err.message);
-            assert_int_equal(count_files(p, 0), 4); /* three data files and the master, nothing else */
+            assert_int_equal(test_files(p->folder, 0), 4); /* three data files and the master, nothing else */
             check_source(p, &o, frames);
             free(frames);
-            count_files(p, 1);
+            test_files(p->folder, 1);
         }
 }
 
@@ -158,7 +140,7 @@ static void libhdf5_reads_it(void **state)
     o.companion = &companion;
     uint8_t *frames = make_frames(&o), *got = malloc(5 * PIXELS * 2);
     assert_int_equal(write_all(p, &o, frames, NULL), RONCHI_OK);
-    assert_int_equal(count_files(p, 0), 5);
+    assert_int_equal(test_files(p->folder, 0), 5);
 
     hid_t file = H5Fopen(p->master, H5F_ACC_RDONLY, H5P_DEFAULT),
           data = H5Dopen2(file, "/entry/data/data_000002", H5P_DEFAULT);
@@ -240,7 +222,7 @@ static void an_existing_file_is_refused(void **state)
         fclose(f);
         assert_int_equal(write_all(p, &o, frames, &err), RONCHI_ERR_EXISTS);
         assert_string_equal(err.file, path);
-        assert_int_equal(count_files(p, 0), 1);
+        assert_int_equal(test_files(p->folder, 0), 1);
         f = fopen(path, "r");
         assert_int_equal(fgetc(f), 'm');
         fclose(f);
@@ -264,7 +246,7 @@ static void a_file_that_comes_between_is_kept(void **state)
     fclose(fopen(path, "w"));
     assert_int_equal(ronchi_dectris_writer_finish(writer, &err), RONCHI_ERR_EXISTS);
     ronchi_dectris_writer_destroy(writer);
-    assert_int_equal(count_files(p, 0), 1);
+    assert_int_equal(test_files(p->folder, 0), 1);
     assert_int_equal(access(path, F_OK), 0);
     free(frames);
 }
@@ -286,7 +268,7 @@ static void half_an_acquisition_leaves_nothing(void **state)
             assert_non_null(strstr(err.message, "7 of 12"));
         }
         ronchi_dectris_writer_destroy(writer);
-        assert_int_equal(count_files(p, 0), 0);
+        assert_int_equal(test_files(p->folder, 0), 0);
     }
     free(frames);
 }
@@ -320,10 +302,10 @@ static void a_full_disk_leaves_nothing(void **state)
                 assert_int_equal(err.native, EFBIG);
                 assert_int_equal(strncmp(err.file, p->folder, strlen(p->folder)), 0);
                 assert_null(strstr(err.file, ".tmp"));
-                assert_int_equal(count_files(p, 0), 0);
+                assert_int_equal(test_files(p->folder, 0), 0);
                 failures++;
             }
-            count_files(p, 1);
+            test_files(p->folder, 1);
         }
         assert_true(failures > 20 && failures < 82); /* each place was struck, and the largest limits are enough */
         free(frames);
@@ -346,7 +328,7 @@ static void impossible_calls_are_named(void **state)
         assert_int_equal(ronchi_dectris_writer_create(p->context, path, &o, &writer, &err), status);                   \
         assert_null(writer);                                                                                           \
         assert_non_null(strstr(err.message, word));                                                                    \
-        assert_int_equal(count_files(p, 0), 0);                                                                        \
+        assert_int_equal(test_files(p->folder, 0), 0);                                                                 \
     } while (0)
     REFUSED(snprintf(path, sizeof path, "%s/a.h5", p->folder), RONCHI_ERR_ARGUMENT, "_master.h5");
     REFUSED(snprintf(path, sizeof path, "%s/_master.h5", p->folder), RONCHI_ERR_ARGUMENT, "_master.h5");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* picture.c - pictures read back by libpng and libtiff: levels of known ramps, percentiles at their edges, what is
  * refused. */
-#include <dirent.h>
 #include <math.h>
 #include <png.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 
 #include "picture/canvas.h"
 #include "picture/grey.h"
+#include "files.h"
 #include "test.h"
 
 typedef struct place {
@@ -30,27 +30,10 @@ static int setup(void **state)
     return 0;
 }
 
-static size_t count_files(const place *p, int remove)
-{
-    size_t n = 0;
-    DIR *dir = opendir(p->folder);
-    for (struct dirent *e; (e = readdir(dir));) {
-        char path[512];
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        n++;
-        snprintf(path, sizeof path, "%s/%s", p->folder, e->d_name);
-        if (remove)
-            unlink(path);
-    }
-    closedir(dir);
-    return n;
-}
-
 static int teardown(void **state)
 {
     place *p = *state;
-    count_files(p, 1);
+    test_files(p->folder, 1);
     rmdir(p->folder);
     free(p);
     return 0;
@@ -90,7 +73,7 @@ static read_png draw(const place *p, const ronchi_view *view, const ronchi_pictu
     ronchi_error err;
     if (ronchi_picture_png(p->path, view, o, &err) != RONCHI_OK)
         fail_msg("%s", err.message);
-    assert_int_equal(count_files(p, 0), 1);
+    assert_int_equal(test_files(p->folder, 0), 1);
     return load(p->path, o && o->signed_range ? 3 : 1);
 }
 
@@ -425,7 +408,7 @@ static void tiffs_hold_the_numbers(void **state)
         o.pixel_unit = "nm";
         if (ronchi_picture_tiff(p->path, &view, &o, &err) != RONCHI_OK)
             fail_msg("%s", err.message);
-        assert_int_equal(count_files(p, 0), 1);
+        assert_int_equal(test_files(p->folder, 0), 1);
         TIFF *tiff = TIFFOpen(p->path, "r");
         uint32_t rows = 0, cols = 0;
         uint16_t bits = 0, format = 0, unit = 0;
@@ -465,12 +448,12 @@ static void a_tiff_refuses_what_it_cannot_hold(void **state)
     ronchi_error err;
     assert_int_equal(ronchi_picture_tiff(p->path, &view, NULL, &err), RONCHI_ERR_RANGE);
     assert_non_null(strstr(err.message, ".npy"));
-    assert_int_equal(count_files(p, 0), 0);
+    assert_int_equal(test_files(p->folder, 0), 0);
     values[1]--;
     assert_int_equal(ronchi_picture_tiff(p->path, &view, NULL, &err), RONCHI_OK);
     assert_int_equal(ronchi_picture_tiff(p->path, &view, NULL, &err), RONCHI_ERR_EXISTS);
     assert_int_equal(ronchi_picture_png(p->path, &view, NULL, &err), RONCHI_ERR_EXISTS);
-    assert_int_equal(count_files(p, 0), 1);
+    assert_int_equal(test_files(p->folder, 0), 1);
 }
 
 /* A full disk, played by the limit on file sizes: a picture is whole or not there. */
@@ -496,7 +479,7 @@ static void a_full_disk_leaves_nothing(void **state)
             assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
             ronchi_status status = (kind ? ronchi_picture_tiff : ronchi_picture_png)(p->path, &view, &o, &err);
             assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-            assert_int_equal(count_files(p, 0), status == RONCHI_OK);
+            assert_int_equal(test_files(p->folder, 0), status == RONCHI_OK);
             failures += status == RONCHI_ERR_IO;
             pictures += status == RONCHI_OK;
             if (status == RONCHI_OK && kind) {
@@ -510,7 +493,7 @@ static void a_full_disk_leaves_nothing(void **state)
             } else if (status == RONCHI_OK) {
                 free(load(p->path, 1).bytes);
             }
-            count_files(p, 1);
+            test_files(p->folder, 1);
         }
     }
     signal(SIGXFSZ, SIG_DFL);
@@ -534,7 +517,7 @@ static void wrong_calls_are_named(void **state)
         assert_int_equal(ronchi_picture_png(p->path, &bad, &o, &err), status);                                         \
         assert_non_null(strstr(err.message, word));                                                                    \
         assert_int_equal(ronchi_picture_tiff(p->path, &bad, &o, &err), status);                                        \
-        assert_int_equal(count_files(p, 0), 0);                                                                        \
+        assert_int_equal(test_files(p->folder, 0), 0);                                                                 \
     } while (0)
     REFUSED(bad.shape[1] = 2, RONCHI_ERR_SHAPE, "[row][col]");
     REFUSED(bad.shape[3] = 0, RONCHI_ERR_SHAPE, "[row][col]");
@@ -556,7 +539,7 @@ static void wrong_calls_are_named(void **state)
     assert_int_not_equal(ronchi_picture_tiff("no/such/folder/a.tif", &view, NULL, &err), RONCHI_OK);
     assert_int_equal(ronchi_picture_png(p->folder, &view, NULL, &err), RONCHI_ERR_EXISTS);
     assert_int_equal(ronchi_picture_tiff(p->folder, &view, NULL, &err), RONCHI_ERR_EXISTS);
-    assert_int_equal(count_files(p, 0), 0);
+    assert_int_equal(test_files(p->folder, 0), 0);
 }
 
 int main(void)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* simulate_files.c - ronchi_simulate() as a whole: files, evidence, determinism, the true answers, cancelling. */
-#include <dirent.h>
 #include <jansson.h>
 #include <math.h>
 #include <openssl/evp.h>
@@ -12,6 +11,7 @@
 #include "formats/format.h"
 #include "ronchi/simulate.h"
 #include "simulate/specimen.h"
+#include "files.h"
 #include "test.h"
 
 typedef struct place {
@@ -29,27 +29,10 @@ static int setup(void **state)
     return 0;
 }
 
-static size_t count_files(const place *p, int remove)
-{
-    size_t n = 0;
-    DIR *dir = opendir(p->folder);
-    for (struct dirent *e; (e = readdir(dir));) {
-        char path[512];
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-            continue;
-        n++;
-        snprintf(path, sizeof path, "%s/%s", p->folder, e->d_name);
-        if (remove)
-            unlink(path);
-    }
-    closedir(dir);
-    return n;
-}
-
 static int teardown(void **state)
 {
     place *p = *state;
-    count_files(p, 1);
+    test_files(p->folder, 1);
     rmdir(p->folder);
     free(p);
     return 0;
@@ -130,7 +113,7 @@ static void threads_do_not_matter(void **state)
         ronchi_context *context = make_context(threads, NULL, NULL);
         o.force = threads > 1;
         assert_int_equal(ronchi_simulate(context, p->master, &o, NULL), RONCHI_OK);
-        assert_int_equal(count_files(p, 0), 6);
+        assert_int_equal(test_files(p->folder, 0), 6);
         for (int i = 0; i < 6; i++)
             hash_file(p, names[i], threads == 1 ? one[i] : many[i]);
         ronchi_context_destroy(context);
@@ -213,7 +196,7 @@ static void it_opens_untold(void **state)
         o.flyback = kind >= 3 ? 2 : 0;
         o.frames_per_file = kind >= 3 ? 25 : 0;
         o.companion = kind != 2; /* without one the master's attributes say the scan */
-        count_files(p, 1);
+        test_files(p->folder, 1);
         if (ronchi_simulate(context, p->master, &o, &err) != RONCHI_OK)
             fail_msg("%s", err.message);
         check_counts(p, &o);
@@ -314,12 +297,12 @@ static void memory_may_end_anywhere(void **state)
             break;
         assert_int_equal(status, RONCHI_ERR_MEMORY);
         assert_true(strlen(err.message) > 0);
-        assert_int_equal(count_files(p, 0), 0);
+        assert_int_equal(test_files(p->folder, 0), 0);
         failures++;
         assert_true(failures < 2000);
     }
     assert_true(failures > 30);
-    assert_int_equal(count_files(p, 0), 6);
+    assert_int_equal(test_files(p->folder, 0), 6);
 }
 
 static int stop_at_once(void *user, const ronchi_progress *progress)
@@ -337,7 +320,7 @@ static void cancelling_leaves_nothing(void **state)
     ronchi_error err;
     assert_int_equal(ronchi_simulate(context, p->master, &o, &err), RONCHI_ERR_CANCELLED);
     assert_int_equal(total, 63);
-    assert_int_equal(count_files(p, 0), 0);
+    assert_int_equal(test_files(p->folder, 0), 0);
     ronchi_context_destroy(context);
 }
 
@@ -354,13 +337,13 @@ static void what_exists_stays(void **state)
         fclose(fopen(path, "w"));
         assert_int_equal(ronchi_simulate(context, p->master, &o, &err), RONCHI_ERR_EXISTS);
         assert_string_equal(err.file, path);
-        assert_int_equal(count_files(p, 1), 1);
+        assert_int_equal(test_files(p->folder, 1), 1);
     }
     assert_int_equal(ronchi_simulate(context, "a.h5", &o, &err), RONCHI_ERR_ARGUMENT);
     assert_int_equal(ronchi_simulate(NULL, p->master, &o, &err), RONCHI_ERR_ARGUMENT);
     o.filter = "snappy";
     assert_int_equal(ronchi_simulate(context, p->master, &o, &err), RONCHI_ERR_ARGUMENT);
-    assert_int_equal(count_files(p, 0), 0);
+    assert_int_equal(test_files(p->folder, 0), 0);
     ronchi_context_destroy(context);
 }
 
