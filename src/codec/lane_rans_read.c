@@ -230,11 +230,9 @@ ronchi_status ronchi_lane_decode_band(const ronchi_store *base, const ronchi_reg
     const ronchi_lane_store *store = (const ronchi_lane_store *)base;
     const ronchi_lane_layout *l = &store->layout;
     band_job job = {.store = store, .kernels = ronchi_context_kernels(base->context), .region = region, .out = out};
-    if (!ronchi_region_inside(region, &base->shape))
-        return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET, "the region is not inside the acquisition");
-    if (out->dtype != RONCHI_U8 && out->dtype != RONCHI_U16 && out->dtype != RONCHI_U32 && out->dtype != RONCHI_U64)
-        return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET, "counts are not decoded to %s",
-                           ronchi_dtype_name(out->dtype));
+    ronchi_status status = ronchi_store_check_band(base, region, out, err);
+    if (status != RONCHI_OK)
+        return status;
     job.rect_row = region->scan_row / l->rect_rows;
     job.rect_col = region->scan_col / l->rect_cols;
     job.rects_across = (region->scan_col + region->scan_cols - 1) / l->rect_cols - job.rect_col + 1;
@@ -248,7 +246,7 @@ ronchi_status ronchi_lane_decode_band(const ronchi_store *base, const ronchi_reg
     if (!job.counts)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to decode with");
     size_t items = rects_down * job.rects_across * job.tiles_down * ronchi_div_up(job.tiles_across, TOGETHER);
-    ronchi_status status = ronchi_parallel_for(base->context, items, band_item, &job, err);
+    status = ronchi_parallel_for(base->context, items, band_item, &job, err);
     ronchi_free(base->context, job.counts);
     return status;
 }
