@@ -72,6 +72,7 @@ typedef enum cli_option_id {
     OPT_PHI12_DEG,
     OPT_ROTATION_DEG,
     OPT_TRANSPOSE,
+    OPT_FIND_ROTATION,
     OPT_DTYPE,
     OPT_FLAGGED_PIXELS,
     OPT_HOT_PIXELS,
@@ -162,7 +163,7 @@ typedef struct cli {
 
     uint64_t scan[2], detector[2], flagged_pixels, hot_pixels, frames_per_file, seed, runs;
     double dose, background, phase_scale, disk_radius_px, c10_a, c12_a, phi12_deg, rotation_deg;
-    int32_t transpose, dtype, companion, truth;
+    int32_t transpose, find_rotation, dtype, companion, truth;
     const char *filter;
 
     ronchi_context *context; /* from cli_start() on */

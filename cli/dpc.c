@@ -29,6 +29,8 @@ static int check_call(const cli *c)
         return cli_fail(CLI_BAD_CALL, NULL, "one --mask at a time");
     if (c->given[OPT_BRANCH] && c->given[OPT_NEAR_DEG])
         return cli_fail(CLI_BAD_CALL, NULL, "--branch or --near-deg, not both");
+    if (c->given[OPT_ROTATION_DEG] && c->find_rotation)
+        return cli_fail(CLI_BAD_CALL, NULL, "--rotation-deg or --find-rotation, not both");
     for (size_t i = 0; i < c->n_outputs; i++)
         for (size_t k = 0; k < PARTS; k++) {
             int code = part_name(c->output[i], part_names[k], path);
@@ -48,6 +50,7 @@ static void take_options(const cli *c, const ronchi_view *mask, ronchi_dpc_optio
     o->background = c->dpc_background;
     o->rotation_given = c->given[OPT_ROTATION_DEG];
     o->rotation_deg = c->rotation_deg;
+    o->find_rotation = c->find_rotation;
     o->transpose = c->given[OPT_TRANSPOSE] ? 1 : -1;
     o->branch = c->given[OPT_NEAR_DEG] ? RONCHI_DPC_BRANCH_NEAR : branches[c->branch];
     o->near_deg = c->near_deg;
@@ -60,7 +63,7 @@ static void say(const ronchi_dpc_result *r)
     const ronchi_dpc_alignment *a = &r->alignment;
     printf("rotation: %.3f degrees", a->rotation_deg);
     if (a->given)
-        printf(", given");
+        printf(a->given == 2 ? ", as stored with the data" : ", given");
     else
         printf(" +- %.3f", a->uncertainty_deg);
     printf(", detector %stransposed\n", a->transpose ? "" : "not ");
@@ -82,6 +85,7 @@ static void put_json(const cli *c, const ronchi_dpc_options *o, const ronchi_dpc
 {
     static const char *const backgrounds[] = {"mean", "plane", "none"};
     static const char *const branches[] = {"open", "near", "positive"};
+    static const char *const origins[] = {"field", "option", "stored"};
     const ronchi_dpc_alignment *a = &r->alignment;
     const ronchi_dpc_units *u = &r->units;
     cli_json json = {stdout, 0, true};
@@ -96,6 +100,7 @@ static void put_json(const cli *c, const ronchi_dpc_options *o, const ronchi_dpc
     cli_json_real(&json, "rotation_deg", a->rotation_deg);
     cli_json_bool(&json, "transpose", a->transpose != 0);
     cli_json_bool(&json, "rotation_given", a->given != 0);
+    cli_json_text(&json, "rotation_from", origins[a->given]);
     cli_json_real(&json, "uncertainty_deg", a->uncertainty_deg);
     cli_json_text(&json, "branch", branches[o->branch]);
     cli_json_bool(&json, "branch_open", a->branch_open != 0);
@@ -181,7 +186,8 @@ const cli_command command_dpc = {
     "differential phase contrast: phase (iDPC), divergence (dDPC), field",
     "-o dpc.npy writes dpc_idpc.npy (phase), dpc_ddpc.npy (its Laplacian), dpc_row.npy and dpc_col.npy (its gradient\n"
     "along scan rows and columns), float64; -o dpc.png the same as pictures. The angle between detector and scan, and\n"
-    "whether the detector is transposed, are found from the field unless given; 180 degrees, and with them the sign\n"
+    "whether the detector is transposed, are found from the field unless given or stored with the data; 180 degrees, "
+    "and with them the sign\n"
     "of the phase, stay open until --branch or --near-deg fixes them. Units are rad and angstrom where scan step,\n"
     "voltage and the angle of a pixel are known.",
     "ronchi dpc scan_01.qem --branch positive -o dpc.png -o dpc.npy",

@@ -68,7 +68,7 @@ typedef struct named_quantity {
     const char *both; /* name of this and the next when they are the same; NULL: stands alone */
 } named_quantity;
 
-enum { QUANTITIES = 9 };
+enum { QUANTITIES = 10 };
 
 static void quantities(const ronchi_calibration *c, named_quantity out[QUANTITIES])
 {
@@ -82,6 +82,8 @@ static void quantities(const ronchi_calibration *c, named_quantity out[QUANTITIE
         {"detector step, columns", "det_step_col", &c->det_step_col, NULL},
         {"dwell time", "dwell", &c->dwell, NULL},
         {"scan rotation", "scan_rotation", &c->scan_rotation, NULL},
+        {c->det_transpose ? "detector to scan, transposed" : "detector to scan", "det_rotation", &c->det_rotation,
+         NULL},
     };
     memcpy(out, all, sizeof all);
 }
@@ -214,6 +216,10 @@ static void json_calibration(cli_json *json, const ronchi_calibration *calibrati
         cli_json_text(json, "provenance", q->provenance);
         cli_json_close(json, '}');
     }
+    if (calibration->det_rotation.known)
+        cli_json_bool(json, "det_transpose", calibration->det_transpose != 0);
+    else
+        cli_json_null(json, "det_transpose");
     cli_json_close(json, '}');
 }
 

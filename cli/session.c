@@ -52,6 +52,9 @@ void cli_source_options(const cli *c, ronchi_source_options *out)
     out->camera_length_mm = c->camera_length_mm;
     out->det_step_row_mrad = c->det_step_mrad[0];
     out->det_step_col_mrad = c->det_step_mrad[1];
+    out->orientation_given = c->given[OPT_ROTATION_DEG];
+    out->det_rotation_deg = c->rotation_deg;
+    out->det_transpose = c->transpose;
 }
 
 /* A shape of zero rows would mean "by evidence", and a calibration of 0 "as recorded": nobody who types them means
@@ -76,6 +79,8 @@ static int check_values(const cli *c)
     for (size_t i = 0; i < sizeof positive / sizeof positive[0]; i++)
         if (c->given[positive[i].id] && !(positive[i].value > 0))
             return cli_fail(CLI_BAD_CALL, NULL, "--%s must be more than 0", positive[i].name);
+    if (c->given[OPT_TRANSPOSE] && !c->given[OPT_ROTATION_DEG] && c->command->bit != FOR_DPC)
+        return cli_fail(CLI_BAD_CALL, NULL, "--transpose goes with --rotation-deg (0 if it is none)");
     return CLI_DONE;
 }
 

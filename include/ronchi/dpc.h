@@ -50,7 +50,8 @@ typedef struct ronchi_dpc_moments {
 typedef struct ronchi_dpc_alignment {
     double rotation_deg;     /* as in docs/conventions.md */
     int32_t transpose;       /* 1: detector rows and columns are exchanged */
-    int32_t given;           /* 1: by the caller; the rest is still measured where the scan allows */
+    int32_t given;           /* 0: found from the field; 1: by the caller, 2: as stored with the acquisition; then the
+                                rest is still measured where the scan allows */
     int32_t branch_open;     /* 1: 180 degrees more fit as well, and the sign of the phase is not known */
     double uncertainty_deg;  /* four standard errors (jackknife over up to 64 parts of the scan); 0 when given */
     double curl, curl_other; /* least mean squared curl, as a share of the mean squared derivative: of the detector as
@@ -86,7 +87,9 @@ typedef struct ronchi_dpc_options {
     size_t struct_size;
     const ronchi_view *mask; /* [det_row][det_col] u8, 0 or 1: pixels that count for the centre of mass; NULL: all */
     int32_t background;      /* ronchi_dpc_background; default MEAN */
-    int32_t rotation_given;  /* 1: rotation_deg and transpose are the caller's; default 0: found */
+    int32_t rotation_given;  /* 1: rotation_deg and transpose are the caller's; default 0: the orientation stored with
+                                the  acquisition, found where none is */
+    int32_t find_rotation;   /* 1: found, also where one is stored; default 0 */
     double rotation_deg;
     int32_t transpose; /* 0, 1: known; -1 (default): found, or 0 where the rotation is given */
     int32_t branch;    /* ronchi_dpc_branch; default OPEN */

@@ -41,6 +41,9 @@ typedef struct ronchi_source_options {
     double scan_step_row_a, scan_step_col_a;
     double camera_length_mm;
     double det_step_row_mrad, det_step_col_mrad;
+    int32_t orientation_given; /* 1: the next two say how the detector lies; default 0: as recorded */
+    double det_rotation_deg;   /* as in ronchi_calibration */
+    int32_t det_transpose;
 } ronchi_source_options;
 
 RONCHI_API void ronchi_source_options_defaults(ronchi_source_options *options);
@@ -63,6 +66,11 @@ typedef struct ronchi_calibration {
     ronchi_quantity det_step_col;  /* mrad or 1/angstrom */
     ronchi_quantity dwell;         /* us */
     ronchi_quantity scan_rotation; /* degree, as the microscope recorded it; its sense is the vendor's */
+    ronchi_quantity
+        det_rotation;      /* degree: how the detector lies, v_detector = P R(det_rotation) v_scan with P the
+                              exchange of row and column where det_transpose is 1 (docs/conventions.md); a flip is
+                              one of these too.  Used by every operation that relates detector and scan axes */
+    int32_t det_transpose; /* 0 or 1; says something only where det_rotation is known */
 } ronchi_calibration;
 
 /* One piece of evidence about the scan shape, in order of trust. */

@@ -25,6 +25,8 @@ static ronchi_status take_options(const ronchi_dpc_options *given, ronchi_dpc_op
     if (given->struct_size != sizeof *o)
         return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET, "DPC options of no known version");
     *o = *given;
+    if (o->rotation_given && o->find_rotation)
+        return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET, "a rotation is given, or found: not both");
     bool known = o->background >= RONCHI_DPC_BACKGROUND_MEAN && o->background <= RONCHI_DPC_BACKGROUND_NONE &&
                  o->branch >= RONCHI_DPC_BRANCH_OPEN && o->branch <= RONCHI_DPC_BRANCH_POSITIVE &&
                  (o->boundary == RONCHI_DPC_MIRROR || o->boundary == RONCHI_DPC_PERIODIC) && o->transpose >= -1 &&
@@ -125,7 +127,22 @@ static void scale_field(ronchi_dpc_result *r)
     }
 }
 
-static ronchi_status align(const ronchi_dpc_options *o, ronchi_dpc_result *r, ronchi_error *err)
+/* The orientation of the detector that is known without looking at the field, in o; 0, 1 or 2 as in
+ * ronchi_dpc_alignment. */
+static int32_t known_orientation(const ronchi_acquisition *acquisition, ronchi_dpc_options *o)
+{
+    const ronchi_calibration *c = &acquisition->info.calibration;
+    if (o->rotation_given)
+        return 1;
+    if (o->find_rotation || !c->det_rotation.known)
+        return 0;
+    o->rotation_given = 1;
+    o->rotation_deg = c->det_rotation.value;
+    o->transpose = c->det_transpose;
+    return 2;
+}
+
+static ronchi_status align(const ronchi_dpc_options *o, int32_t known, ronchi_dpc_result *r, ronchi_error *err)
 {
     ronchi_view row = plane(r, r->field_row, RONCHI_F64), col = plane(r, r->field_col, RONCHI_F64),
                 valid = plane(r, r->valid, RONCHI_U8);
@@ -137,7 +154,7 @@ static ronchi_status align(const ronchi_dpc_options *o, ronchi_dpc_result *r, ro
         return status;
     if (!o->rotation_given)
         return RONCHI_OK;
-    a->given = 1;
+    a->given = known;
     a->rotation_deg = o->rotation_deg;
     a->transpose = o->transpose > 0;
     a->branch_open = 0;
@@ -214,8 +231,9 @@ ronchi_status ronchi_dpc_run(const ronchi_acquisition *acquisition, const ronchi
     if (status == RONCHI_OK)
         status = ronchi_dpc_find_units(acquisition, &out->units, err);
     if (status == RONCHI_OK) {
+        int32_t known = known_orientation(acquisition, &o);
         scale_field(out);
-        status = align(&o, out, err);
+        status = align(&o, known, out, err);
     }
     if (status == RONCHI_OK) {
         turn(out, out->alignment.rotation_deg, out->alignment.transpose != 0);

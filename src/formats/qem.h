@@ -97,6 +97,9 @@ json_t *ronchi_scientific_create(const ronchi_shape *shape, const ronchi_calibra
                                  const json_t *source_metadata, const char *source_format);
 ronchi_status ronchi_scientific_override(json_t *scientific, const ronchi_source_options *options, ronchi_error *err);
 ronchi_status ronchi_scientific_process(json_t *scientific, json_t *record);
+/* ronchi_scientific_orient() stores how the detector lies: extensions.ronchi "orientation".  'evidence' may be NULL. */
+ronchi_status ronchi_scientific_orient(json_t *scientific, double rotation_deg, bool transpose, const char *provenance,
+                                       const char *evidence);
 
 /*
  * scientific_metadata.extensions.ronchi holds what Ronchi knows beyond the public schema (docs/qem.md lists the keys).

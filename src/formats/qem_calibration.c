@@ -80,6 +80,9 @@ void ronchi_scientific_calibration(const json_t *scientific, ronchi_calibration 
     if (!out->voltage.known)
         take(&out->voltage, json_object_get(scope, ronchi_quantity_path(RONCHI_QUANTITY_BEAM_ENERGY)), "kV");
     take(&out->scan_rotation, ronchi_scientific_extension_get(scientific, "scan_rotation"), NULL);
+    const json_t *orientation = ronchi_scientific_extension_get(scientific, "orientation");
+    take(&out->det_rotation, json_object_get(orientation, "rotation"), NULL);
+    out->det_transpose = json_is_true(json_object_get(orientation, "transpose"));
 }
 
 /* --------------------------------------------------------------------------------------------------- creating */
@@ -203,6 +206,14 @@ json_t *ronchi_scientific_create(const ronchi_shape *shape, const ronchi_calibra
     return scientific;
 }
 
+ronchi_status ronchi_scientific_orient(json_t *scientific, double rotation_deg, bool transpose, const char *provenance,
+                                       const char *evidence)
+{
+    json_t *rotation = quantity_object(rotation_deg, "degree", provenance, evidence);
+    json_t *orientation = json_pack("{s:o, s:b}", "rotation", rotation, "transpose", (int)transpose);
+    return ronchi_scientific_extension_set(scientific, "orientation", orientation);
+}
+
 /* -------------------------------------------------------------------------------------------------- overriding */
 
 /* One option of the user: 0 means not given. */
@@ -262,5 +273,12 @@ ronchi_status ronchi_scientific_override(json_t *scientific, const ronchi_source
     for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
         if (choices[i].value > 0 && apply_choice(overrides, &choices[i]) != RONCHI_OK)
             return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for metadata");
+    if (!options->orientation_given)
+        return RONCHI_OK;
+    if (!isfinite(options->det_rotation_deg))
+        return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET, "--rotation-deg must be a number");
+    if (ronchi_scientific_orient(scientific, options->det_rotation_deg, options->det_transpose != 0, "user_override",
+                                 "--rotation-deg") != RONCHI_OK)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for metadata");
     return RONCHI_OK;
 }

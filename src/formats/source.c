@@ -171,4 +171,8 @@ void ronchi_calibration_override(ronchi_calibration *calibration, const ronchi_s
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
         if (given[i].value > 0)
             set(given[i].quantity, given[i].value, given[i].unit, "user_override", given[i].option);
+    if (options->orientation_given) {
+        set(&calibration->det_rotation, options->det_rotation_deg, "degree", "user_override", "--rotation-deg");
+        calibration->det_transpose = options->det_transpose != 0;
+    }
 }

@@ -17,6 +17,8 @@ static ronchi_status finish(ronchi_acquisition *result, uint32_t axes, ronchi_er
     ronchi_result_flip(result, axes);
     ronchi_status status =
         ronchi_result_record(result, json_pack("{s:s, s:o}", "operation", "flip", "axes", list), false, err);
+    if (status == RONCHI_OK)
+        status = ronchi_result_orient_flipped(result, axes, err);
     ronchi_result_finish(result);
     return status;
 }

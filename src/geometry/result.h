@@ -7,6 +7,7 @@
 #define RONCHI_GEOMETRY_RESULT_H
 
 #include "resident/acquisition.h"
+#include "ronchi/geometry.h"
 
 /*
  * ronchi_result_new() makes an acquisition around a finished store that it takes over (also when it fails), with the
@@ -27,6 +28,14 @@ typedef enum ronchi_result_axes { RONCHI_RESULT_SCAN = 0, RONCHI_RESULT_DET = 1 
 void ronchi_result_transpose(ronchi_acquisition *acquisition, ronchi_result_axes axes);
 /* ronchi_result_flip() mirrors the crop along the axes of 'flips' (RONCHI_FLIP_*), which are those of the result. */
 void ronchi_result_flip(ronchi_acquisition *acquisition, uint32_t flips);
+/*
+ * ronchi_result_orient_*() bring the stored orientation of the detector, where there is one, in line with a scan turned
+ * by an angle (counter-clockwise as displayed), with exchanged rows and columns, or with flips (RONCHI_FLIP_*).
+ */
+ronchi_status ronchi_result_orient_rotated(ronchi_acquisition *acquisition, double angle_deg, ronchi_error *err);
+ronchi_status ronchi_result_orient_transposed(ronchi_acquisition *acquisition, ronchi_result_axes axes,
+                                              ronchi_error *err);
+ronchi_status ronchi_result_orient_flipped(ronchi_acquisition *acquisition, uint32_t flips, ronchi_error *err);
 /* ronchi_result_scale() multiplies the steps by a bin. */
 void ronchi_result_scale(ronchi_acquisition *acquisition, ronchi_result_axes axes, size_t bin);
 /* ronchi_result_begin_anew(): the contract no longer tells the source's shape, and counts were dropped or made up. */

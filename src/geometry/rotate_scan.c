@@ -112,6 +112,8 @@ static ronchi_status finish(ronchi_acquisition *result, const ronchi_rotation *r
     turn_contract(result, r);
     status = ronchi_result_record(result, record, !r->quarter, err);
     if (status == RONCHI_OK)
+        status = ronchi_result_orient_rotated(result, r->quarter ? 90.0 * (double)r->turns : angle_deg, err);
+    if (status == RONCHI_OK)
         status = store_valid(result, r, valid, err);
     ronchi_result_finish(result);
     return status;

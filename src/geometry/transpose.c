@@ -12,6 +12,10 @@ static ronchi_status finish(ronchi_acquisition *result, bool scan, bool det, ron
         ronchi_result_transpose(result, RONCHI_RESULT_DET);
     ronchi_status status = ronchi_result_record(
         result, json_pack("{s:s, s:b, s:b}", "operation", "transpose", "scan", scan, "detector", det), false, err);
+    if (status == RONCHI_OK && scan)
+        status = ronchi_result_orient_transposed(result, RONCHI_RESULT_SCAN, err);
+    if (status == RONCHI_OK && det)
+        status = ronchi_result_orient_transposed(result, RONCHI_RESULT_DET, err);
     ronchi_result_finish(result);
     return status;
 }
