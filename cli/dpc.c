@@ -186,10 +186,9 @@ const cli_command command_dpc = {
     "differential phase contrast: phase (iDPC), divergence (dDPC), field",
     "-o dpc.npy writes dpc_idpc.npy (phase), dpc_ddpc.npy (its Laplacian), dpc_row.npy and dpc_col.npy (its gradient\n"
     "along scan rows and columns), float64; -o dpc.png the same as pictures. The angle between detector and scan, and\n"
-    "whether the detector is transposed, are found from the field unless given or stored with the data; 180 degrees, "
-    "and with them the sign\n"
-    "of the phase, stay open until --branch or --near-deg fixes them. Units are rad and angstrom where scan step,\n"
-    "voltage and the angle of a pixel are known.",
+    "whether the detector is transposed, are found from the field unless given or stored with the data; 180 degrees,\n"
+    "and with them the sign of the phase, stay open until --branch or --near-deg fixes them. Units are rad and\n"
+    "angstrom where scan step, voltage and the angle of a pixel are known.",
     "ronchi dpc scan_01.qem --branch positive -o dpc.png -o dpc.npy",
     1,
     1,
