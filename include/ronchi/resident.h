@@ -88,6 +88,19 @@ RONCHI_API ronchi_status ronchi_acquisition_describe(const ronchi_acquisition *a
  */
 RONCHI_API ronchi_status ronchi_acquisition_metadata(const ronchi_acquisition *acquisition, char **json);
 
+/*
+ * ronchi_acquisition_build_index() makes the exact sum index in memory, where it is not there yet: the sums of every
+ * whole tile of the detector (8 x 8 pixels) and of every group of 4 x 4 tiles, of unflagged pixels, at each scan
+ * position.  Masked sums then decode only the tiles at the edge of a mask; every result stays the same.  Takes one
+ * decode of all counts, and memory that ronchi_acquisition_describe() tells as index_bytes.  Needs the acquisition
+ * alone, as close does.
+ *
+ * RONCHI_ERR_UNSUPPORTED  the profile has no such index
+ * RONCHI_ERR_DATA         an encoded stream is damaged
+ * RONCHI_ERR_MEMORY
+ */
+RONCHI_API ronchi_status ronchi_acquisition_build_index(ronchi_acquisition *acquisition, ronchi_error *err);
+
 /* How flagged pixels are given: as stored in the source, or as 0. */
 typedef enum ronchi_flagged_read { RONCHI_READ_RAW = 0, RONCHI_READ_MASKED = 1 } ronchi_flagged_read;
 

@@ -7,6 +7,7 @@
 #include "codec/bitshuffle_core.h"
 #include "codec/lane_rans.h"
 #include "codec/stream_kernels.h"
+#include "codec/sum_kernels.h"
 #include "ronchi/core.h"
 
 void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
@@ -18,11 +19,13 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     kernels->bitshuffle = ronchi_bitshuffle_c;
     kernels->lane_decode16 = ronchi_lane_decode16_c;
     kernels->lane_sum = ronchi_lane_sum_c;
+    kernels->add_sums = ronchi_add_sums_c;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (cpu & RONCHI_CPU_AVX2) {
         kernels->bitunshuffle = ronchi_bitunshuffle_avx2;
         kernels->bitshuffle = ronchi_bitshuffle_avx2;
         ronchi_stream_kernels_avx2(kernels);
+        kernels->add_sums = ronchi_add_sums_avx2;
     }
     if (cpu & RONCHI_CPU_AVX512) {
         kernels->bitshuffle = ronchi_bitshuffle_avx512;

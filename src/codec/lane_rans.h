@@ -11,6 +11,7 @@
 #define RONCHI_CODEC_LANE_RANS_H
 
 #include "codec/profile.h"
+#include "codec/sum_index.h"
 #include "core/kernels.h"
 
 enum {
@@ -184,6 +185,7 @@ typedef struct ronchi_lane_store {
     ronchi_lane_chunk *chunks; /* [n_rects] */
     size_t n_filled;
     uint64_t body_bytes;
+    ronchi_sum_index *index; /* sums of tiles and groups, or NULL; owned */
 } ronchi_lane_store;
 
 ronchi_status ronchi_lane_create_empty(ronchi_context *context, const ronchi_shape *shape, ronchi_dtype dtype,
@@ -201,6 +203,10 @@ ronchi_status ronchi_lane_encode_block(ronchi_store *store, size_t index, const 
 ronchi_status ronchi_lane_decode_band(const ronchi_store *store, const ronchi_region *region, const ronchi_view *out,
                                       ronchi_error *err);
 ronchi_status ronchi_lane_reduce(const ronchi_store *store, const ronchi_reduction *reduction, ronchi_error *err);
+
+/* Makes the sum index of a finished store, where it has none; checks every sum of one that it has. */
+ronchi_status ronchi_lane_build_index(ronchi_store *store, ronchi_error *err);
+ronchi_status ronchi_lane_check_index(const ronchi_lane_store *store, ronchi_error *err);
 
 /* Fills the fixed part and the CRCs of a finished chunk; checks those of one that was read and fills its offsets. */
 void ronchi_lane_chunk_seal(const ronchi_lane_store *store, size_t rect);

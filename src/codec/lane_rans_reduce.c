@@ -2,30 +2,33 @@
 /*
  * lane_rans_reduce.c - sums over a lane-rans-v1 store without frames.
  *
- * An item is a scan rectangle and a run of tiles.  Where a plane has one weight for the wanted
- * pixels of a tile, and it is the only output, the fused kernel sums while decoding; else the stream is decoded to
- * scratch first.  Items share outputs; all sums are integers, so they are added atomically in any order.
+ * What the plan takes from the sum index is added first, plane by plane.  Then the other tiles are decoded: an item is
+ * a scan rectangle and a run of tiles.  Where one plane alone wants pixels of a tile with one weight, the fused kernel
+ * sums while decoding; else the stream is decoded to scratch first.  Items share outputs; all sums are integers, so
+ * they are added atomically in any order.
  */
 #include <string.h>
 
-#include "codec/lane_rans.h"
+#include "codec/lane_rans_plan.h"
 
 enum {
     RUN = 48,                             /* tiles of an item */
     POSITIONS = LANE_STREAMS * LANE_SPAN, /* of a rectangle */
-    STREAM_COUNTS = LANE_TILE * LANE_SPAN
+    STREAM_COUNTS = LANE_TILE * LANE_SPAN,
+    INDEX_RUN = 8192 /* positions of an item that adds from the index */
 };
 
 typedef struct reduce_job {
     const ronchi_lane_store *store;
     const ronchi_kernels *kernels;
     const ronchi_reduction *r;
-    size_t *tile; /* tiles that any output needs */
-    size_t n_tiles, n_runs;
+    ronchi_lane_plan plan;
+    size_t n_runs;
     size_t rect_row, rect_col, rects_across;
-    bool pixels;      /* sums or maxima of pixels are wanted */
-    uint32_t *counts; /* [threads][LANE_STREAMS][STREAM_COUNTS] */
-    uint64_t *sums;   /* [threads][n_planes + 1][POSITIONS]: planes, and 32-bit scratch */
+    size_t index_rows; /* scan rows of an item that adds from the index */
+    bool pixels;       /* sums or maxima of pixels are wanted */
+    uint32_t *counts;  /* [threads][LANE_STREAMS][STREAM_COUNTS] */
+    uint64_t *sums;    /* [threads][n_planes + 1][POSITIONS]: planes, and 32-bit scratch */
 } reduce_job;
 
 /* Positions of a rectangle that lie in that of the reduction: their indices there, or SIZE_MAX. */
@@ -64,24 +67,6 @@ static size_t pixel_of(const ronchi_lane_store *store, ronchi_lane_cut tile, siz
 
 /* ------------------------------------------------------------------------------------------------------ one tile */
 
-/* The pixels with weight of plane k; true when they all have the same weight. */
-static bool one_weight(const reduce_job *job, ronchi_lane_cut tile, size_t k, uint64_t *take, uint32_t *weight)
-{
-    bool same = true;
-    *take = 0;
-    *weight = 0;
-    for (size_t p = 0; p < tile.rows * tile.cols; p++) {
-        size_t pixel = pixel_of(job->store, tile, p);
-        uint32_t w = job->store->base.valid[pixel] ? job->r->planes[k][pixel] : 0;
-        if (!w)
-            continue;
-        same = same && (!*take || w == *weight);
-        *weight = w;
-        *take |= UINT64_C(1) << p;
-    }
-    return same;
-}
-
 static void raise_shared(uint32_t *to, uint32_t value)
 {
     uint32_t seen = __atomic_load_n(to, __ATOMIC_RELAXED);
@@ -113,66 +98,91 @@ static void add_pixel(const reduce_job *job, size_t pixel, const void *counts, s
 }
 
 /* Adds weight x counts of one pixel: in 32 bits and with the kernel while 64 such pixels are sure to fit. */
-static void add_plane(const reduce_job *job, const void *counts, size_t p, size_t n, uint32_t weight, uint32_t *sums32,
-                      uint64_t *sums)
+static void add_counts(const reduce_job *job, const void *counts, size_t p, size_t n, uint32_t weight, uint64_t sign,
+                       uint32_t *sums32, uint64_t *sums)
 {
     if (job->store->layout.value_bytes < 4 && weight <= UINT32_MAX / LANE_TILE / UINT16_MAX) {
         job->kernels->weigh((const uint16_t *)counts + p * LANE_SPAN, n, weight, sums32);
         return;
     }
     for (size_t i = 0; i < n; i++)
-        sums[i] +=
-            (uint64_t)weight * (job->store->layout.value_bytes < 4 ? ((const uint16_t *)counts)[p * LANE_SPAN + i]
-                                                                   : ((const uint32_t *)counts)[p * LANE_SPAN + i]);
+        sums[i] += sign * weight *
+                   (job->store->layout.value_bytes < 4 ? ((const uint16_t *)counts)[p * LANE_SPAN + i]
+                                                       : ((const uint32_t *)counts)[p * LANE_SPAN + i]);
+}
+
+static const ronchi_lane_part *part_of(const reduce_job *job, size_t plane, size_t tile)
+{
+    return &job->plan.parts[plane * job->store->layout.n_tiles + tile];
+}
+
+/* One decoded stream into one plane; what lies outside a mask is taken away: all modulo 2^64. */
+static void add_plane(const reduce_job *job, size_t k, size_t tile, const void *counts, size_t n, uint32_t *sums32,
+                      uint64_t *sums)
+{
+    const ronchi_lane_part *part = part_of(job, k, tile);
+    const ronchi_lane_cut cut = ronchi_lane_tile(&job->store->layout, tile);
+    const uint64_t sign = part->outside ? UINT64_MAX : 1;
+    if (!part->take)
+        return;
+    memset(sums32, 0, LANE_SPAN * sizeof *sums32);
+    for (size_t p = 0; p < LANE_TILE; p++)
+        if (part->take >> p & 1)
+            add_counts(job, counts, p, n, part->weight ? part->weight : job->r->planes[k][pixel_of(job->store, cut, p)],
+                       sign, sums32, sums);
+    for (size_t i = 0; i < n; i++)
+        sums[i] += sign * sums32[i];
 }
 
 /* One decoded stream into planes and pixels. */
-static void add_stream(const reduce_job *job, const ronchi_lane_brick *brick, ronchi_lane_cut tile, size_t s,
-                       const void *counts, const places *at, uint32_t *sums32, uint64_t *sums)
+static void add_stream(const reduce_job *job, size_t tile, size_t s, const void *counts, const places *at,
+                       uint32_t *sums32, uint64_t *sums)
 {
-    const ronchi_lane_store *store = job->store;
     const size_t n = ronchi_min_size(LANE_SPAN, at->n - s * LANE_SPAN);
-    for (size_t k = 0; k < job->r->n_planes; k++) {
-        uint64_t *to = sums + k * POSITIONS + s * LANE_SPAN;
-        memset(sums32, 0, LANE_SPAN * sizeof *sums32);
-        for (size_t p = 0; p < brick->n_pixels; p++) {
-            size_t pixel = pixel_of(store, tile, p);
-            uint32_t weight = store->base.valid[pixel] ? job->r->planes[k][pixel] : 0;
-            if (weight)
-                add_plane(job, counts, p, n, weight, sums32, to);
-        }
-        for (size_t i = 0; i < n; i++)
-            to[i] += sums32[i];
-    }
-    for (size_t p = 0; job->pixels && p < brick->n_pixels; p++) {
-        size_t pixel = pixel_of(store, tile, p);
-        if (store->base.valid[pixel])
-            add_pixel(job, pixel, counts, p, s, at);
-    }
+    const ronchi_lane_cut cut = ronchi_lane_tile(&job->store->layout, tile);
+    for (size_t k = 0; k < job->r->n_planes; k++)
+        add_plane(job, k, tile, counts, n, sums32, sums + k * POSITIONS + s * LANE_SPAN);
+    for (size_t p = 0; job->pixels && p < LANE_TILE; p++)
+        if (job->plan.valid[tile] >> p & 1)
+            add_pixel(job, pixel_of(job->store, cut, p), counts, p, s, at);
 }
 
-static const char *add_tile(const reduce_job *job, const ronchi_lane_brick *brick, ronchi_lane_cut tile,
+/* The plane that alone wants a tile, with one weight; or SIZE_MAX. */
+static size_t single_plane(const reduce_job *job, size_t tile)
+{
+    size_t found = SIZE_MAX;
+    for (size_t k = 0; k < job->r->n_planes; k++) {
+        const ronchi_lane_part *part = part_of(job, k, tile);
+        if (part->take && (found != SIZE_MAX || !part->weight))
+            return SIZE_MAX;
+        found = part->take ? k : found;
+    }
+    return found;
+}
+
+static const char *add_tile(const reduce_job *job, const ronchi_lane_brick *brick, size_t tile, size_t stop,
                             const places *at, uint32_t *counts, uint64_t *sums)
 {
     const ronchi_lane_tables *tables = job->store->tables;
     const size_t bytes = job->store->layout.value_bytes, first = at->first_stream, n = at->n_streams;
+    const size_t single = job->pixels || bytes == 4 ? SIZE_MAX : single_plane(job, tile);
     const uint32_t largest = bytes == 1 ? UINT8_MAX : bytes == 2 ? UINT16_MAX : UINT32_MAX;
-    uint32_t *sums32 = (uint32_t *)(void *)(sums + job->r->n_planes * POSITIONS), weight;
+    uint32_t *sums32 = (uint32_t *)(void *)(sums + job->r->n_planes * POSITIONS);
     const char *wrong;
-    uint64_t take;
-    if (!job->pixels && job->r->n_planes == 1 && bytes < 4 && one_weight(job, tile, 0, &take, &weight)) {
+    if (single != SIZE_MAX) {
+        const ronchi_lane_part *part = part_of(job, single, tile);
+        const uint64_t weight = part->outside ? -(uint64_t)part->weight : part->weight;
         memset(sums32, 0, n * LANE_SPAN * sizeof *sums32);
-        wrong = job->kernels->lane_sum(tables, brick, first, n, take, largest, (uint16_t *)counts, sums32);
+        wrong = job->kernels->lane_sum(tables, brick, first, n, part->take, largest, (uint16_t *)counts, sums32);
         for (size_t i = 0; i < n * LANE_SPAN; i++)
-            sums[first * LANE_SPAN + i] += (uint64_t)weight * sums32[i];
+            sums[single * POSITIONS + first * LANE_SPAN + i] += weight * sums32[i];
         return wrong;
     }
-    wrong = bytes == 4
-                ? ronchi_lane_decode32(tables, brick, first, n, brick->n_pixels, largest, counts)
-                : job->kernels->lane_decode16(tables, brick, first, n, brick->n_pixels, largest, (uint16_t *)counts);
+    wrong = bytes == 4 ? ronchi_lane_decode32(tables, brick, first, n, stop, largest, counts)
+                       : job->kernels->lane_decode16(tables, brick, first, n, stop, largest, (uint16_t *)counts);
     for (size_t k = 0; !wrong && k < n; k++)
-        add_stream(job, brick, tile, first + k, (const char *)counts + k * STREAM_COUNTS * (bytes == 4 ? 4 : 2), at,
-                   sums32, sums);
+        add_stream(job, tile, first + k, (const char *)counts + k * STREAM_COUNTS * (bytes == 4 ? 4 : 2), at, sums32,
+                   sums);
     return wrong;
 }
 
@@ -191,14 +201,14 @@ static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_
     places at;
     find_places(job, ronchi_lane_rect(l, rect), &at);
     memset(sums, 0, job->r->n_planes * POSITIONS * sizeof *sums);
-    for (size_t t = run * RUN; t < ronchi_min_size((run + 1) * RUN, job->n_tiles); t++) {
+    for (size_t t = run * RUN; t < ronchi_min_size((run + 1) * RUN, job->plan.n_tiles); t++) {
         ronchi_lane_brick brick;
-        ronchi_status status = ronchi_lane_brick_at(store, rect, job->tile[t], &brick, err);
+        ronchi_status status = ronchi_lane_brick_at(store, rect, job->plan.tile[t], &brick, err);
         if (status != RONCHI_OK)
             return status;
-        const char *wrong = add_tile(job, &brick, ronchi_lane_tile(l, job->tile[t]), &at, counts, sums);
+        const char *wrong = add_tile(job, &brick, job->plan.tile[t], job->plan.stop[t], &at, counts, sums);
         if (wrong)
-            return ronchi_lane_bad(store, rect, job->tile[t], wrong, err);
+            return ronchi_lane_bad(store, rect, job->plan.tile[t], wrong, err);
     }
     for (size_t p = 0; p < job->r->n_planes; p++)
         for (size_t i = 0; i < at.n; i++)
@@ -208,20 +218,27 @@ static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_
     return RONCHI_OK;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- set-up */
+/* ------------------------------------------------------------------------------------------------- from the index */
 
-static bool tile_wanted(const reduce_job *job, ronchi_lane_cut tile)
+/* Some scan rows of one plane. */
+static ronchi_status add_index(void *user, size_t item, size_t worker, ronchi_error *err)
 {
-    for (size_t p = 0; p < tile.rows * tile.cols; p++) {
-        size_t pixel = pixel_of(job->store, tile, p);
-        bool wanted = job->pixels;
-        for (size_t k = 0; !wanted && k < job->r->n_planes; k++)
-            wanted = job->r->planes[k][pixel] != 0;
-        if (wanted && job->store->base.valid[pixel])
-            return true;
-    }
-    return false;
+    const reduce_job *job = user;
+    const ronchi_reduction *r = job->r;
+    const size_t scan_cols = job->store->base.shape.scan_cols, n_blocks = ronchi_div_up(r->scan_rows, job->index_rows);
+    const size_t k = item / n_blocks, row = item % n_blocks * job->index_rows;
+    const size_t rows = ronchi_min_size(job->index_rows, r->scan_rows - row),
+                 step = r->scan_cols == scan_cols ? rows : 1;
+    (void)worker;
+    (void)err;
+    for (size_t i = 0; i < rows; i += step)
+        ronchi_sum_index_add(job->store->index, job->plan.terms + k * job->store->layout.n_tiles, job->plan.n_terms[k],
+                             (r->scan_row + row + i) * scan_cols + r->scan_col, step * r->scan_cols,
+                             r->plane_sums + (k * r->scan_rows + row + i) * r->scan_cols);
+    return RONCHI_OK;
 }
+
+/* ---------------------------------------------------------------------------------------------------------- set-up */
 
 static ronchi_status run_all(reduce_job *job, ronchi_error *err)
 {
@@ -229,15 +246,20 @@ static ronchi_status run_all(reduce_job *job, ronchi_error *err)
     const ronchi_lane_layout *l = &job->store->layout;
     const ronchi_reduction *r = job->r;
     const size_t threads = ronchi_context_threads(base->context);
-    job->tile = ronchi_calloc(base->context, l->n_tiles, sizeof *job->tile);
+    ronchi_status status = ronchi_lane_plan_make(job->store, r->n_planes, r->planes, job->pixels, &job->plan, err);
+    if (status != RONCHI_OK)
+        return status;
     job->counts = ronchi_alloc(base->context, threads * LANE_STREAMS * STREAM_COUNTS * sizeof *job->counts);
     job->sums = ronchi_alloc(base->context, threads * (r->n_planes + 1) * POSITIONS * sizeof *job->sums);
-    if (!job->tile || !job->counts || !job->sums)
+    if (!job->counts || !job->sums)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a reduction");
-    for (size_t t = 0; t < l->n_tiles; t++)
-        if (tile_wanted(job, ronchi_lane_tile(l, t)))
-            job->tile[job->n_tiles++] = t;
-    job->n_runs = ronchi_div_up(job->n_tiles, RUN);
+    job->index_rows = ronchi_div_up(INDEX_RUN, r->scan_cols);
+    if (job->store->index)
+        status = ronchi_parallel_for(base->context, r->n_planes * ronchi_div_up(r->scan_rows, job->index_rows),
+                                     add_index, job, err);
+    if (status != RONCHI_OK)
+        return status;
+    job->n_runs = ronchi_div_up(job->plan.n_tiles, RUN);
     job->rect_row = r->scan_row / l->rect_rows;
     job->rect_col = r->scan_col / l->rect_cols;
     job->rects_across = (r->scan_col + r->scan_cols - 1) / l->rect_cols - job->rect_col + 1;
@@ -264,7 +286,7 @@ ronchi_status ronchi_lane_reduce(const ronchi_store *base, const ronchi_reductio
     if (r->pixel_max)
         memset(r->pixel_max, 0, base->n_pixels * sizeof *r->pixel_max);
     ronchi_status status = run_all(&job, err);
-    ronchi_free(base->context, job.tile);
+    ronchi_lane_plan_free(job.store, &job.plan);
     ronchi_free(base->context, job.counts);
     ronchi_free(base->context, job.sums);
     return status;

@@ -15,6 +15,7 @@ void ronchi_lane_destroy(ronchi_store *base)
         ronchi_free(context, store->chunks[i].bytes);
         ronchi_free(context, store->chunks[i].offset);
     }
+    ronchi_sum_index_destroy(store->index);
     ronchi_free(context, store->chunks);
     ronchi_free(context, store->tables);
     ronchi_store_release(base);
@@ -310,16 +311,17 @@ static ronchi_status validate(const ronchi_store *base, ronchi_error *err)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory to validate with");
     ronchi_status status = ronchi_parallel_for(base->context, l->n_rects * l->n_tiles, validate_brick, &job, err);
     ronchi_free(base->context, job.counts);
-    return status;
+    return status == RONCHI_OK && job.store->index ? ronchi_lane_check_index(job.store, err) : status;
 }
 
 static ronchi_store_bytes bytes(const ronchi_store *base)
 {
     const ronchi_lane_store *store = (const ronchi_lane_store *)base;
     uint64_t per = (store->layout.n_tiles + 1) * sizeof(uint32_t) + 2 * LANE_SLACK_WORDS + sizeof *store->chunks;
+    uint64_t index = store->index ? ronchi_sum_index_bytes(store->index) : 0;
     ronchi_store_bytes b = {sizeof *store + sizeof *store->tables + base->n_pixels + store->body_bytes +
-                                store->layout.n_rects * per,
-                            0, store->body_bytes};
+                                store->layout.n_rects * per + index,
+                            index, store->body_bytes};
     return b;
 }
 
@@ -335,6 +337,7 @@ const ronchi_profile ronchi_profile_lane = {
     .validate = validate,
     .decode_band = ronchi_lane_decode_band,
     .reduce = ronchi_lane_reduce,
+    .build_index = ronchi_lane_build_index,
     .bytes = bytes,
     .describe = ronchi_lane_describe,
     .n_spans = ronchi_lane_n_spans,

@@ -7,7 +7,8 @@
  * and from a file.  An empty slot means the profile cannot do that: callers answer RONCHI_ERR_UNSUPPORTED and touch
  * nothing.
  *
- * Every function may be called from several threads at once on one store, but for create, encode_block and destroy.
+ * Every function may be called from several threads at once on one store, but for create, encode_block, build_index and
+ * destroy.
  * Functions use ronchi_parallel_for() themselves and must give results that do not depend on the number of threads.
  */
 #ifndef RONCHI_CODEC_PROFILE_H
@@ -139,6 +140,12 @@ struct ronchi_profile {
                                  ronchi_error *err);
 
     ronchi_status (*reduce)(const ronchi_store *store, const ronchi_reduction *reduction, ronchi_error *err);
+
+    /*
+     * build_index() makes sums in memory that reduce() uses from then on: same results, less decoding.  Does nothing
+     * where they are there.  Needs the store alone, as encode_block does.  validate() checks them against the counts.
+     */
+    ronchi_status (*build_index)(ronchi_store *store, ronchi_error *err);
 
     ronchi_store_bytes (*bytes)(const ronchi_store *store);
 

@@ -79,6 +79,11 @@ typedef const char *ronchi_lane_sum_fn(const struct ronchi_lane_tables *tables, 
                                        size_t first, size_t n, uint64_t take, uint32_t largest, uint16_t *scratch,
                                        uint32_t *sums);
 
+/* ------------------------------------------------------------------------------- planes of sums (codec/sum_index.h) */
+
+/* sums[i] += from[i] for n unsigned values of 1, 2 or 4 bytes, modulo 2^32; 'from' is aligned to their size. */
+typedef void ronchi_add_sums_fn(const void *from, size_t bytes, size_t n, uint32_t *sums);
+
 typedef struct ronchi_kernels {
     ronchi_bitshuffle_fn *bitunshuffle;
     ronchi_bitshuffle_fn *bitshuffle;
@@ -90,6 +95,7 @@ typedef struct ronchi_kernels {
     ronchi_total_fn *total;
     ronchi_lane_decode_fn *lane_decode16;
     ronchi_lane_sum_fn *lane_sum;
+    ronchi_add_sums_fn *add_sums;
 } ronchi_kernels;
 
 /*

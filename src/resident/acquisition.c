@@ -131,6 +131,21 @@ ronchi_status ronchi_acquisition_reduce(const ronchi_acquisition *acquisition, c
     return store->profile->reduce(store, reduction, err);
 }
 
+ronchi_status ronchi_acquisition_build_index(ronchi_acquisition *acquisition, ronchi_error *err)
+{
+    ronchi_status status = ronchi_acquisition_usable(acquisition, err);
+    if (status != RONCHI_OK)
+        return status;
+    ronchi_store *store = acquisition->store;
+    if (!store->profile->build_index)
+        return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, acquisition->info.source_name, RONCHI_NO_OFFSET,
+                           "profile %s builds no sum index: load with lane-rans-v1", store->profile->name);
+    status = store->profile->build_index(store, err);
+    if (status == RONCHI_OK)
+        ronchi_acquisition_account(acquisition);
+    return status;
+}
+
 ronchi_status ronchi_acquisition_verify(const ronchi_acquisition *acquisition, ronchi_error *err)
 {
     ronchi_status status = ronchi_acquisition_usable(acquisition, err);
