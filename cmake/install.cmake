@@ -9,6 +9,9 @@ install(DIRECTORY include/ronchi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_M
 set_target_properties(ronchi_shared PROPERTIES EXPORT_NAME ronchi)
 install(TARGETS ronchi_shared ronchi_static EXPORT ronchi
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(RONCHI_CUDA)
+  install(TARGETS ronchi_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}) # beside libronchi, where alone it is looked for
+endif()
 install(EXPORT ronchi NAMESPACE ronchi:: FILE ronchiTargets.cmake DESTINATION ${config_folder})
 
 # The command finds its library beside it, wherever the prefix is moved to.

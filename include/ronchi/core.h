@@ -161,7 +161,7 @@ typedef struct ronchi_context_options {
     ronchi_allocator allocator;  /* all NULL: the C library's */
     ronchi_progress_fn progress; /* may be NULL */
     void *progress_user;
-    const char *device; /* NULL or "auto", "cpu", "cuda", "cuda:N" */
+    const char *device; /* NULL or "auto": a CUDA device when there is one, else the CPU; "cpu", "cuda", "cuda:N" */
 } ronchi_context_options;
 
 /* ronchi_context_options_defaults() fills 'options' with the defaults named above. */
@@ -179,7 +179,8 @@ typedef struct ronchi_context ronchi_context;
  * ronchi_context_destroy() after everything made with it is closed.
  *
  * RONCHI_ERR_ARGUMENT     unknown device text, struct_size of no known version
- * RONCHI_ERR_UNSUPPORTED  the device is not available; the message says what is missing
+ * RONCHI_ERR_DEVICE       the device that was named failed or is not there; the message says what is missing
+ * RONCHI_ERR_UNSUPPORTED  a kind of device that no build has yet
  * RONCHI_ERR_MEMORY       no memory or no threads
  */
 RONCHI_API ronchi_status ronchi_context_create(const ronchi_context_options *options, ronchi_context **out,
@@ -191,6 +192,22 @@ RONCHI_API uint32_t ronchi_context_threads(const ronchi_context *context);
 RONCHI_API uint64_t ronchi_context_budget(const ronchi_context *context);
 /* ronchi_context_cpu() returns the RONCHI_CPU_* bits in use. */
 RONCHI_API uint32_t ronchi_context_cpu(const ronchi_context *context);
+
+/* What a context works on.  Bytes are those of the device; those taken are what this context took. */
+typedef struct ronchi_device_info {
+    ronchi_place place;    /* RONCHI_HOST: the CPU, and nothing else is filled */
+    int32_t device;        /* ordinal */
+    char name[128];        /* such as "NVIDIA H200" */
+    int32_t capability;    /* 10 x major + minor */
+    int32_t driver;        /* newest CUDA version that the driver knows, such as 13000 */
+    uint64_t memory_bytes; /* of the device */
+    uint64_t used_bytes;   /* taken now */
+    uint64_t peak_bytes;   /* taken at most so far */
+} ronchi_device_info;
+
+/* ronchi_context_device_info() fills *out.  With "auto" it is the first to look for a device. */
+RONCHI_API ronchi_status ronchi_context_device_info(ronchi_context *context, ronchi_device_info *out,
+                                                    ronchi_error *err);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,7 @@
 #include "core/internal.h"
 #include "core/kernels.h"
 #include "core/port.h"
+#include "cuda/runtime.h"
 
 enum { MAX_THREADS = 1024 };
 
@@ -40,6 +41,10 @@ struct ronchi_context {
     uint64_t budget_bytes;
     uint32_t threads, cpu;
     ronchi_kernels kernels;
+
+    pthread_mutex_t device_lock; /* the two below, until 'looked' */
+    bool looked, asked;          /* for a device; the caller named one */
+    ronchi_device *device;       /* NULL: the CPU */
 
     pthread_mutex_t busy; /* held by the thread whose job the workers serve */
     pthread_mutex_t lock; /* everything below */
@@ -231,19 +236,77 @@ void ronchi_context_options_defaults(ronchi_context_options *options)
     options->struct_size = sizeof *options;
 }
 
-static ronchi_status choose_device(const char *device, ronchi_error *err)
+/* What the caller wants to work on: an ordinal, or one of these. */
+enum { DEVICE_AUTO = -1, DEVICE_CPU = -2 };
+
+static ronchi_status bad_device(const char *device, ronchi_error *err)
 {
-    if (!device || strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0)
+    return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET,
+                       "unknown device '%s': auto, cpu, cuda or cuda:N", device);
+}
+
+static ronchi_status choose_device(const char *device, int32_t *out, ronchi_error *err)
+{
+    *out = DEVICE_AUTO;
+    if (!device || strcmp(device, "auto") == 0)
         return RONCHI_OK;
-    static const char *const later[] = {"cuda", "mps", "metal", "webgpu"};
+    *out = strcmp(device, "cpu") == 0 ? DEVICE_CPU : 0;
+    if (*out == DEVICE_CPU || strcmp(device, "cuda") == 0)
+        return RONCHI_OK;
+    static const char *const later[] = {"mps", "metal", "webgpu"};
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
         size_t n = strlen(later[i]);
         if (strncmp(device, later[i], n) == 0 && (device[n] == 0 || device[n] == ':'))
             return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET,
                                "device %s: this build has no %s part; use --device cpu", device, later[i]);
     }
-    return ronchi_fail(err, RONCHI_ERR_ARGUMENT, NULL, RONCHI_NO_OFFSET,
-                       "unknown device '%s': auto, cpu, cuda or cuda:N", device);
+    size_t digits = strncmp(device, "cuda:", 5) == 0 ? strspn(device + 5, "0123456789") : 0;
+    if (digits < 1 || digits > 4 || device[5 + digits])
+        return bad_device(device, err);
+    *out = (int32_t)strtol(device + 5, NULL, 10);
+    return RONCHI_OK;
+}
+
+static ronchi_status open_device(ronchi_context *context, int32_t ordinal, ronchi_error *err)
+{
+    const ronchi_cuda_table *table;
+    ronchi_status status = ronchi_cuda_load(&table, err);
+    return status == RONCHI_OK ? table->device_open(ordinal, &context->device, err) : status;
+}
+
+ronchi_device *ronchi_context_device(ronchi_context *context)
+{
+    pthread_mutex_lock(&context->device_lock);
+    if (!context->looked && open_device(context, 0, NULL) != RONCHI_OK)
+        context->device = NULL;
+    context->looked = true;
+    ronchi_device *device = context->device;
+    pthread_mutex_unlock(&context->device_lock);
+    return device;
+}
+
+bool ronchi_context_device_asked(const ronchi_context *context)
+{
+    return context->asked;
+}
+
+ronchi_status ronchi_context_device_info(ronchi_context *context, ronchi_device_info *out, ronchi_error *err)
+{
+    ronchi_device *device = ronchi_context_device(context);
+    ronchi_device_memory memory;
+    memset(out, 0, sizeof *out);
+    if (!device)
+        return RONCHI_OK;
+    ronchi_status status = device->table->device_memory(device, &memory, err);
+    out->place = RONCHI_CUDA;
+    out->device = device->ordinal;
+    memcpy(out->name, device->name, sizeof out->name);
+    out->capability = device->capability;
+    out->driver = device->driver;
+    out->memory_bytes = device->memory_bytes;
+    out->used_bytes = memory.used_bytes;
+    out->peak_bytes = memory.peak_bytes;
+    return status;
 }
 
 static ronchi_status start_workers(ronchi_context *context)
@@ -274,7 +337,8 @@ ronchi_status ronchi_context_create(const ronchi_context_options *options, ronch
                                "ronchi_context_options of %zu bytes is of no known version", options->struct_size);
         chosen = *options;
     }
-    ronchi_status status = choose_device(chosen.device, err);
+    int32_t ordinal;
+    ronchi_status status = choose_device(chosen.device, &ordinal, err);
     if (status != RONCHI_OK)
         return status;
     if (chosen.threads > MAX_THREADS)
@@ -293,6 +357,9 @@ ronchi_status ronchi_context_create(const ronchi_context_options *options, ronch
         context->threads = MAX_THREADS;
     context->cpu = cpu_choose(chosen.cpu_disable);
     ronchi_kernels_fill(&context->kernels, context->cpu);
+    context->asked = ordinal != DEVICE_AUTO;
+    context->looked = ordinal != DEVICE_AUTO;
+    pthread_mutex_init(&context->device_lock, NULL);
     pthread_mutex_init(&context->busy, NULL);
     pthread_mutex_init(&context->lock, NULL);
     pthread_cond_init(&context->wake, NULL);
@@ -302,6 +369,11 @@ ronchi_status ronchi_context_create(const ronchi_context_options *options, ronch
         ronchi_context_destroy(context);
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "cannot start %u threads: give --threads",
                            threads);
+    }
+    status = ordinal >= 0 ? open_device(context, ordinal, err) : RONCHI_OK;
+    if (status != RONCHI_OK) {
+        ronchi_context_destroy(context);
+        return status;
     }
     *out = context;
     return RONCHI_OK;
@@ -318,6 +390,9 @@ void ronchi_context_destroy(ronchi_context *context)
     for (size_t i = 0; context->workers && i + 1 < context->threads; i++)
         ronchi_thread_join(context->workers[i].thread);
     free(context->workers);
+    if (context->device)
+        context->device->table->device_close(context->device);
+    pthread_mutex_destroy(&context->device_lock);
     pthread_cond_destroy(&context->idle);
     pthread_cond_destroy(&context->wake);
     pthread_mutex_destroy(&context->lock);

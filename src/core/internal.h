@@ -98,6 +98,15 @@ ronchi_status ronchi_parallel_for(ronchi_context *context, size_t n_items, ronch
  */
 ronchi_status ronchi_report(ronchi_context *context, const ronchi_progress *progress, ronchi_error *err);
 
+/*
+ * ronchi_context_device() returns the device to work on (cuda/runtime.h), or NULL: the CPU.  With "auto" the first call
+ * looks for one and finding none is no error; it is the same for the life of the context.
+ */
+struct ronchi_device;
+struct ronchi_device *ronchi_context_device(ronchi_context *context);
+/* True when the caller named a device: then what it cannot do is an error, else the CPU does it. */
+bool ronchi_context_device_asked(const ronchi_context *context);
+
 /* ronchi_context_kernels() returns the table of kernels; constant for the life of the context. */
 const struct ronchi_kernels *ronchi_context_kernels(const ronchi_context *context);
 

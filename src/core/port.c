@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "core/port.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -330,6 +331,33 @@ void ronchi_library_lock(ronchi_library library)
 void ronchi_library_unlock(ronchi_library library)
 {
     pthread_mutex_unlock(library_mutex(library));
+}
+
+ronchi_status ronchi_beside_library(const char *name, char *out, size_t size, ronchi_error *err)
+{
+    static const char here = 0; /* an address in this library */
+    Dl_info info;
+    const char *path = dladdr(&here, &info) && info.dli_fname ? info.dli_fname : "";
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path + 1) : 0;
+    if (folder == 0) /* a program found through PATH, known by its name alone */
+        return ronchi_fail(err, RONCHI_ERR_DEVICE, NULL, RONCHI_NO_OFFSET,
+                           "%s cannot be found: the library does not know its own folder", name);
+    int n = snprintf(out, size, "%.*s%s", folder, path, name);
+    if (n < 0 || (size_t)n >= size)
+        return ronchi_fail(err, RONCHI_ERR_DEVICE, NULL, RONCHI_NO_OFFSET, "the path of %s is too long", name);
+    return RONCHI_OK;
+}
+
+ronchi_status ronchi_module_symbol(const char *path, const char *symbol, void (**out)(void), ronchi_error *err)
+{
+    void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void *address = module ? dlsym(module, symbol) : NULL;
+    *out = NULL;
+    if (!address)
+        return ronchi_fail(err, RONCHI_ERR_DEVICE, path, RONCHI_NO_OFFSET, "cannot be loaded: %s", dlerror());
+    memcpy(out, &address, sizeof address); /* POSIX: the same representation */
+    return RONCHI_OK;
 }
 
 uint32_t ronchi_processors(void)

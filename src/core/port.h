@@ -80,6 +80,17 @@ typedef enum ronchi_library { RONCHI_LIBRARY_HDF5 = 0, RONCHI_LIBRARY_FFT = 1 } 
 void ronchi_library_lock(ronchi_library library);
 void ronchi_library_unlock(ronchi_library library);
 
+/*
+ * ronchi_beside_library() writes the path of 'name' in the folder of the file that this code was loaded from:
+ * libronchi, or the program that it was linked into.
+ */
+ronchi_status ronchi_beside_library(const char *name, char *out, size_t size, ronchi_error *err);
+/*
+ * ronchi_module_symbol() loads the shared object at 'path' for the life of the process and looks up one function.
+ * RONCHI_ERR_DEVICE with the loader's words: only devices are loaded in this way.
+ */
+ronchi_status ronchi_module_symbol(const char *path, const char *symbol, void (**out)(void), ronchi_error *err);
+
 uint32_t ronchi_processors(void);
 /* Seconds on a clock that never goes back. */
 double ronchi_now(void);

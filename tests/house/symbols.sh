@@ -27,3 +27,9 @@ if [ -n "$(comm -23 declared exported)" ]; then
     exit 1
 fi
 echo "$(wc -l <exported) exported"
+
+# The CUDA part exports one function.
+if [ -e "$BUILD_DIR/libronchi_cuda.so" ]; then
+    [ "$(nm -D --defined-only "$BUILD_DIR/libronchi_cuda.so" | awk '{ print $NF }')" = ronchi_cuda_entry ] ||
+        { nm -D --defined-only "$BUILD_DIR/libronchi_cuda.so"; echo "libronchi_cuda.so must export ronchi_cuda_entry alone"; exit 1; }
+fi

@@ -66,14 +66,48 @@ static void context_refuses(void **state)
     ronchi_context *context;
     ronchi_error err;
     ronchi_context_options_defaults(&options);
-    options.device = "cuda:0";
+    options.device = "metal";
     assert_int_equal(ronchi_context_create(&options, &context, &err), RONCHI_ERR_UNSUPPORTED);
+    static const char *const wrong[] = {"cuda:", "cuda:x", "cuda:-1", "cuda:1 ", "cuda:123456789012",
+                                        "cudax", "CPU",    ""};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        options.device = wrong[i];
+        assert_int_equal(ronchi_context_create(&options, &context, &err), RONCHI_ERR_ARGUMENT);
+    }
+    options.device = "cuda:4321"; /* no machine has that many: refused with and without the CUDA part and a driver */
+    assert_int_equal(ronchi_context_create(&options, &context, &err), RONCHI_ERR_DEVICE);
+    assert_null(context);
+    assert_non_null(strstr(err.message, "use --device cpu") ? err.message : strstr(err.message, "no cuda:4321"));
     options.device = "abacus";
     assert_int_equal(ronchi_context_create(&options, &context, &err), RONCHI_ERR_ARGUMENT);
     options.device = NULL;
     options.struct_size = 3;
     assert_int_equal(ronchi_context_create(&options, &context, &err), RONCHI_ERR_ARGUMENT);
     ronchi_context_destroy(NULL);
+}
+
+/* Without being asked a context works: on a device where there is one, else on the CPU. */
+static void context_devices(void **state)
+{
+    (void)state;
+    ronchi_context_options options;
+    ronchi_context *context;
+    ronchi_device_info info;
+    ronchi_error err;
+    ronchi_context_options_defaults(&options);
+    options.device = "cpu";
+    assert_int_equal(ronchi_context_create(&options, &context, &err), RONCHI_OK);
+    assert_int_equal(ronchi_context_device_info(context, &info, &err), RONCHI_OK);
+    assert_int_equal(info.place, RONCHI_HOST);
+    assert_true(ronchi_context_device_asked(context));
+    ronchi_context_destroy(context);
+    options.device = "auto";
+    assert_int_equal(ronchi_context_create(&options, &context, &err), RONCHI_OK);
+    assert_false(ronchi_context_device_asked(context));
+    assert_int_equal(ronchi_context_device_info(context, &info, &err), RONCHI_OK);
+    assert_int_equal(info.place == RONCHI_CUDA, info.memory_bytes > 0);
+    assert_ptr_equal(ronchi_context_device(context), ronchi_context_device(context));
+    ronchi_context_destroy(context);
 }
 
 typedef struct squares {
@@ -163,10 +197,11 @@ static void progress_cancels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_is_one_line),    cmocka_unit_test(status_names),
-        cmocka_unit_test(sizes_are_checked),    cmocka_unit_test(context_refuses),
-        cmocka_unit_test(loop_runs_every_item), cmocka_unit_test(loop_gives_lowest_error),
-        cmocka_unit_test(loop_nests),           cmocka_unit_test(progress_cancels),
+        cmocka_unit_test(error_is_one_line),       cmocka_unit_test(status_names),
+        cmocka_unit_test(sizes_are_checked),       cmocka_unit_test(context_refuses),
+        cmocka_unit_test(context_devices),         cmocka_unit_test(loop_runs_every_item),
+        cmocka_unit_test(loop_gives_lowest_error), cmocka_unit_test(loop_nests),
+        cmocka_unit_test(progress_cancels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
