@@ -6,8 +6,14 @@
 
 #include "commands.h"
 
-enum { MAX_PATH = 4096, PARTS = 4 };
-static const char *const part_names[PARTS] = {"idpc", "ddpc", "row", "col"};
+enum { MAX_PATH = 4096, PARTS = 4, EXTRAS = 2, CURL_POINTS = 181, CURL_COLS = 3 };
+static const char *const part_names[PARTS + EXTRAS] = {"idpc", "ddpc", "row", "col", "curl", "field"};
+
+/* The curves of the curl go with numbers and pictures, the field in colours is a picture. */
+static size_t parts_of(const char *path)
+{
+    return cli_ends_with(path, ".png") ? PARTS + 2 : cli_ends_with(path, ".npy") ? PARTS + 1 : PARTS;
+}
 
 /* NAME_idpc.SUFFIX for NAME.SUFFIX. */
 static int part_name(const char *path, const char *part, char out[MAX_PATH])
@@ -32,7 +38,7 @@ static int check_call(const cli *c)
     if (c->given[OPT_ROTATION_DEG] && c->find_rotation)
         return cli_fail(CLI_BAD_CALL, NULL, "--rotation-deg or --find-rotation, not both");
     for (size_t i = 0; i < c->n_outputs; i++)
-        for (size_t k = 0; k < PARTS; k++) {
+        for (size_t k = 0; k < parts_of(c->output[i]); k++) {
             int code = part_name(c->output[i], part_names[k], path);
             if (code == CLI_DONE)
                 code = cli_output_check(c, path);
@@ -125,19 +131,65 @@ static void put_json(const cli *c, const ronchi_dpc_options *o, const ronchi_dpc
     putchar('\n');
 }
 
+/* The share of the curl that is left at every rotation from -90 to 90 degrees, for a detector not transposed and
+ * transposed. */
+static int write_curl(cli *c, const ronchi_dpc_alignment *a, const char *path)
+{
+    static const char *const names[] = {"curl", "curl, transposed"};
+    double curves[CURL_COLS][CURL_POINTS], table[CURL_POINTS][CURL_COLS];
+    const double *const y[] = {curves[1], curves[2]};
+    for (int i = 0; i < CURL_POINTS; i++) {
+        curves[0][i] = i - 90;
+        for (int t = 0; t < 2; t++)
+            curves[1 + t][i] = ronchi_dpc_curl(a, i - 90, t);
+        for (int k = 0; k < CURL_COLS; k++)
+            table[i][k] = curves[k][i];
+    }
+    if (cli_ends_with(path, ".npy")) {
+        ronchi_view view = ronchi_view_2d(table, RONCHI_F64, CURL_POINTS, CURL_COLS);
+        ronchi_picture_options unused;
+        ronchi_picture_options_defaults(&unused);
+        return cli_write(c, path, &view, &unused);
+    }
+    double within = a->rotation_deg - 180.0 * ceil(a->rotation_deg / 180.0 - 0.5);
+    ronchi_plot plot = {CURL_POINTS, 2, curves[0], y, names, "rotation, \xC2\xB0", within};
+    if (ronchi_picture_plot_png(path, &plot, c->force, &c->err) != RONCHI_OK)
+        return cli_error(&c->err);
+    if (!c->quiet)
+        cli_print("wrote %s: a plot\n", path);
+    return CLI_DONE;
+}
+
+static int write_field(cli *c, const ronchi_dpc_result *r, const ronchi_acquisition_info *info, const char *path)
+{
+    ronchi_view row = ronchi_view_2d(r->field_row, RONCHI_F64, r->rows, r->cols),
+                col = ronchi_view_2d(r->field_col, RONCHI_F64, r->rows, r->cols);
+    ronchi_picture_options picture;
+    cli_picture_image(c, info, &picture);
+    picture.force = c->force;
+    if (ronchi_picture_field_png(path, &row, &col, &picture, &c->err) != RONCHI_OK)
+        return cli_error(&c->err);
+    if (!c->quiet)
+        cli_print("wrote %s: %zu x %zu\n", path, r->rows, r->cols);
+    return CLI_DONE;
+}
+
 static int write_all(cli *c, const ronchi_dpc_result *r, const ronchi_acquisition_info *info)
 {
     double *const data[PARTS] = {r->phase, r->divergence, r->field_row, r->field_col};
     char path[MAX_PATH];
     for (size_t i = 0; i < c->n_outputs; i++)
-        for (size_t k = 0; k < PARTS; k++) {
-            ronchi_view view = ronchi_view_2d(data[k], RONCHI_F64, r->rows, r->cols);
-            ronchi_picture_options picture;
-            cli_picture_image(c, info, &picture);
-            picture.signed_range = k >= 2; /* components of the field */
+        for (size_t k = 0; k < parts_of(c->output[i]); k++) {
             int code = part_name(c->output[i], part_names[k], path);
-            if (code == CLI_DONE)
+            if (code == CLI_DONE && k < PARTS) {
+                ronchi_view view = ronchi_view_2d(data[k], RONCHI_F64, r->rows, r->cols);
+                ronchi_picture_options picture;
+                cli_picture_image(c, info, &picture);
+                picture.signed_range = k >= 2; /* components of the field */
                 code = cli_write(c, path, &view, &picture);
+            } else if (code == CLI_DONE) {
+                code = k == PARTS ? write_curl(c, &r->alignment, path) : write_field(c, r, info, path);
+            }
             if (code != CLI_DONE)
                 return code;
         }
@@ -185,7 +237,9 @@ const cli_command command_dpc = {
     "PATH [--rotation-deg X [--transpose]] -o FILE",
     "differential phase contrast: phase (iDPC), divergence (dDPC), field",
     "-o dpc.npy writes dpc_idpc.npy (phase), dpc_ddpc.npy (its Laplacian), dpc_row.npy and dpc_col.npy (its gradient\n"
-    "along scan rows and columns), float64; -o dpc.png the same as pictures. The angle between detector and scan, and\n"
+    "along scan rows and columns), float64, and dpc_curl.npy (rotation, curl left, curl left transposed); -o dpc.png "
+    "the\n"
+    "same as pictures, and dpc_field.png, whose colours are directions. The angle between detector and scan, and\n"
     "whether the detector is transposed, are found from the field unless given or stored with the data; 180 degrees,\n"
     "and with them the sign of the phase, stay open until --branch or --near-deg fixes them. Units are rad and\n"
     "angstrom where scan step, voltage and the angle of a pixel are known.",

@@ -37,6 +37,34 @@ RONCHI_API ronchi_status ronchi_picture_png(const char *path, const ronchi_view 
                                             const ronchi_picture_options *options, ronchi_error *err);
 
 /*
+ * ronchi_picture_field_png() writes a vector field in colours: the hue is the direction (red to the right, then
+ * counter-clockwise as displayed: green at 120 degrees, blue at 240), the brightness the length, full at the options'
+ * high percentile of the lengths.  The wheel below the picture shows which colour points where.  NaN is grey.  Atomic.
+ *
+ *   row, col  [row][col] components, any dtype; scaling and signed_range of the options play no part
+ *
+ * RONCHI_ERR_EXISTS, _IO, _SHAPE, _MEMORY
+ */
+RONCHI_API ronchi_status ronchi_picture_field_png(const char *path, const ronchi_view *row, const ronchi_view *col,
+                                                  const ronchi_picture_options *options, ronchi_error *err);
+
+enum { RONCHI_PLOT_CURVES = 4 };
+
+/* Curves over one axis; arrays are borrowed. */
+typedef struct ronchi_plot {
+    size_t n, n_curves;       /* points of each curve; curves, at most RONCHI_PLOT_CURVES */
+    const double *x;          /* [n] */
+    const double *const *y;   /* [n_curves] pointers to [n]; NaN leaves a gap */
+    const char *const *names; /* [n_curves] */
+    const char *x_name;       /* with its unit */
+    double mark;              /* a dashed line at this x; NaN: none */
+} ronchi_plot;
+
+/* ronchi_picture_plot_png() draws curves as a PNG of 720 x 480.  Atomic.  RONCHI_ERR_ARGUMENT, _EXISTS, _IO, _MEMORY */
+RONCHI_API ronchi_status ronchi_picture_plot_png(const char *path, const ronchi_plot *plot, int force,
+                                                 ronchi_error *err);
+
+/*
  * ronchi_picture_tiff() writes the numbers themselves: one grey TIFF of the view's own dtype (u64 as float64 only when
  * every value is below 2^53, else RONCHI_ERR_RANGE), with the pixel size as resolution and ImageJ-readable description.
  * Atomic.

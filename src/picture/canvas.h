@@ -11,6 +11,31 @@ typedef struct ronchi_canvas {
     uint8_t *bytes;              /* [rows][cols][channels], owned: free() */
 } ronchi_canvas;
 
+/* How an array lies on its canvas: at the top left, each number a square of 'factor' pixels, text of size 'scale'. */
+typedef struct ronchi_layout {
+    size_t factor, scale;
+    size_t strip; /* first row below the array */
+} ronchi_layout;
+
+/* ronchi_canvas_blank() makes a white canvas.  RONCHI_ERR_MEMORY */
+ronchi_status ronchi_canvas_blank(const char *path, size_t rows, size_t cols, size_t channels, ronchi_canvas *out,
+                                  ronchi_error *err);
+/*
+ * ronchi_canvas_new() makes a white canvas for rows x cols numbers, enlarged as the options say, with their scale bar
+ * in the strip below, which has room for 'strip_points' text points in both directions beside the bar.
+ * RONCHI_ERR_ARGUMENT  too large for a PNG; RONCHI_ERR_MEMORY
+ */
+ronchi_status ronchi_canvas_new(const char *path, size_t rows, size_t cols, size_t channels, size_t strip_points,
+                                const ronchi_picture_options *options, ronchi_canvas *out, ronchi_layout *layout,
+                                ronchi_error *err);
+/* Fills a square, or draws a line with a square pen, cut at the edges; colour [channels]. */
+void ronchi_canvas_square(ronchi_canvas *canvas, size_t row, size_t col, size_t size, const uint8_t *colour);
+void ronchi_canvas_line(ronchi_canvas *canvas, double row, double col, double to_row, double to_col, size_t pen,
+                        const uint8_t *colour);
+/* ronchi_png_write() writes a canvas with a description inside the file.  Atomic.  RONCHI_ERR_EXISTS, _IO, _MEMORY */
+ronchi_status ronchi_png_write(const char *path, const ronchi_canvas *canvas, const char *description, int force,
+                               ronchi_error *err);
+
 /* A scale bar: a 1-2-5 length and what to call it. */
 typedef struct ronchi_bar {
     size_t pixels;  /* on the canvas */

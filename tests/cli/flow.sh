@@ -151,9 +151,10 @@ run 0 dpc a.qem --rotation-deg 0 --semiangle-mrad 25 -o dpc.npy -o dpc.png
 out_has 'rotation: 0.000 degrees, given, detector not transposed'
 out_has 'units: phase in rad'
 out_has 'wrote dpc_idpc.npy: 12 x 10 float64'
-for part in idpc ddpc row col; do
+for part in idpc ddpc row col curl; do
     [ -s dpc_$part.npy ] && [ "$(head -c 4 dpc_$part.png | tail -c 3)" = PNG ] || fail "dpc_$part is missing"
 done
+[ -s dpc_field.png ] || fail "dpc_field.png is missing"
 run 0 dpc a.qem --rotation-deg 0 --json
 out_has '"transpose": false'
 run 2 dpc a.qem
