@@ -23,6 +23,7 @@ enum {
     LANE_SLOTS = 256,                   /* slots of a table */
     LANE_SYMBOLS = 16,                  /* symbols of a table */
     LANE_ESCAPE = 15,                   /* the symbol that says: see the escapes */
+    LANE_CODE_ESCAPE = 31,              /* its code in the in-register form of a table; of others it is the symbol */
     LANE_SPARSE = 40,                   /* sparse models: ids 1..40 */
     LANE_COUNT = 96,                    /* count models: ids 41..136 */
     LANE_WIDE = 10,                     /* wide models: ids 137..146 */
@@ -44,10 +45,11 @@ enum {
 
 /* One model's table, in the forms that decoders and the encoder want. */
 typedef struct ronchi_lane_table {
-    uint32_t own[LANE_SYMBOLS];   /* in-register form: entry of a bucket's own piece, threshold slot in bits 0..7 */
-    uint32_t alias[LANE_SYMBOLS]; /* entry of its alias piece.  Entries: symbol 28..31, rank - slot 18..27, f 8..15 */
-    uint32_t slot[LANE_SLOTS];    /* per slot: symbol << 16 | f << 8 | rank */
-    uint8_t place[LANE_SLOTS];    /* slot of (first[symbol] + rank) */
+    /* In-register form, by bucket.  Entries: code 0..7, 256 - f 8..15, rank - slot 16..27, and in 'own' the last slot
+     * of the bucket's own piece in 28..31. */
+    uint32_t own[LANE_SYMBOLS], alias[LANE_SYMBOLS];
+    uint32_t slot[LANE_SLOTS]; /* per slot: symbol << 16 | f << 8 | rank */
+    uint8_t place[LANE_SLOTS]; /* slot of (first[symbol] + rank) */
     uint8_t frequency[LANE_SYMBOLS];
     uint8_t first[LANE_SYMBOLS];
     uint8_t shift;   /* sparse: log2 of the rows of a group */

@@ -195,7 +195,8 @@ static void deal(const uint8_t *f, uint8_t *limit, uint8_t *other)
 static uint32_t entry(const ronchi_lane_table *table, unsigned slot)
 {
     uint32_t symbol = table->slot[slot] >> 16, rank = table->slot[slot] & 255;
-    return symbol << 28 | ((rank - slot) & 0x3ff) << 18 | (uint32_t)table->frequency[symbol] << 8;
+    uint32_t code = symbol == LANE_ESCAPE ? LANE_CODE_ESCAPE : symbol;
+    return ((rank - slot) & 0xfff) << 16 | (256u - table->frequency[symbol]) << 8 | code;
 }
 
 static void fill_table(ronchi_lane_table *table, const uint8_t *f)
@@ -219,9 +220,10 @@ static void fill_table(ronchi_lane_table *table, const uint8_t *f)
         table->place[table->first[symbol] + rank] = (uint8_t)slot;
     }
     for (unsigned b = 0; b < LANE_SYMBOLS; b++) {
-        /* a bucket of one piece is all alias, from its first slot on */
-        unsigned first = b * LANE_SYMBOLS, split = first + (limit[b] < LANE_SYMBOLS ? limit[b] : 0u);
-        table->own[b] = entry(table, first) | split;
+        /* in a bucket of one piece both entries are the same */
+        const bool two = limit[b] > 0 && limit[b] < LANE_SYMBOLS;
+        const unsigned first = b * LANE_SYMBOLS, split = first + (two ? limit[b] : 0u);
+        table->own[b] = entry(table, first) | (two ? limit[b] - 1u : 0u) << 28;
         table->alias[b] = entry(table, split);
     }
 }
