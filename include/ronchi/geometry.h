@@ -60,8 +60,8 @@ RONCHI_API ronchi_status ronchi_geometry_rotated_shape(size_t rows, size_t cols,
  *   valid  [row][col] u8 of the rotated shape, 1 where the position lies inside the scan before rounding; or NULL. Kept
  * in the result too: ronchi_geometry_scan_valid()
  *
- * Needs a second encoded copy for a while where positions move far (quarter turns but 180 degrees, other angles): the
- * counts are decoded and encoded twice then.  docs/performance.md.
+ * Needs a second encoded copy for a while where positions move far (quarter turns but 180 degrees, other angles);
+ * column-rans-v2 decodes and encodes the counts twice then, lane-rans-v1 once.  docs/performance.md.
  *
  * RONCHI_ERR_ARGUMENT     angle not finite, fill not a value of the dtype, unknown option
  * RONCHI_ERR_UNSUPPORTED  bilinear (interpolated counts are no counts: rotate results instead, or a dense float32

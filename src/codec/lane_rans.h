@@ -206,6 +206,13 @@ ronchi_status ronchi_lane_decode_band(const ronchi_store *store, const ronchi_re
                                       ronchi_error *err);
 ronchi_status ronchi_lane_reduce(const ronchi_store *store, const ronchi_reduction *reduction, ronchi_error *err);
 
+/* ronchi_lane_part_unit(), _make_part() and _join_parts() are slots of the profile. */
+void ronchi_lane_part_unit(const ronchi_store *whole, size_t *rows, size_t *cols);
+ronchi_status ronchi_lane_make_part(const ronchi_store *whole, const ronchi_region *det, ronchi_store **out,
+                                    ronchi_error *err);
+ronchi_status ronchi_lane_join_parts(ronchi_store *whole, ronchi_store *const *parts, const ronchi_region *at,
+                                     size_t n_parts, ronchi_error *err);
+
 /* Makes the sum index of a finished store, where it has none; checks every sum of one that it has. */
 ronchi_status ronchi_lane_build_index(ronchi_store *store, ronchi_error *err);
 ronchi_status ronchi_lane_check_index(const ronchi_lane_store *store, ronchi_error *err);

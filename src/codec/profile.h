@@ -128,6 +128,19 @@ struct ronchi_profile {
      */
     ronchi_status (*finish)(ronchi_store *store, ronchi_error *err);
 
+    /*
+     * For work that goes by detector tiles.  part() makes an empty store for a rectangle of the detector ('det': the
+     * rest of the region plays no part) at all positions of 'whole', which is empty: it is filled block by block with
+     * its own frames, as any other.  join() puts n_parts finished parts, which lie 'at' these rectangles and cover the
+     * detector once, into the whole and finishes it: nothing is decoded, and the bytes are those that encode_block()
+     * gives.  The parts are good for nothing then but to be destroyed.  Rectangles begin and end at multiples of the
+     * part_unit(), or at the detector's end.  All three slots are filled, or none.
+     */
+    void (*part_unit)(const ronchi_store *whole, size_t *rows, size_t *cols);
+    ronchi_status (*part)(const ronchi_store *whole, const ronchi_region *det, ronchi_store **out, ronchi_error *err);
+    ronchi_status (*join)(ronchi_store *whole, ronchi_store *const *parts, const ronchi_region *at, size_t n_parts,
+                          ronchi_error *err);
+
     /* validate() decodes everything and checks every stream and stored sum.  RONCHI_ERR_DATA names the place. */
     ronchi_status (*validate)(const ronchi_store *store, ronchi_error *err);
 

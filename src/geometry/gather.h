@@ -7,9 +7,9 @@
  * cost:
  *   - positions of every block are rectangles of the input, perhaps mirrored: each block is read straight from it;
  *   - the input is dense: frame by frame;
- *   - else by detector tiles: all positions of a tile are decoded once, put into their new order and encoded again in a
- *     store of that tile; the blocks of the result are read from the tiles' stores.  So each count is decoded twice and
- *     encoded twice, however the positions move; when one tile holds the whole detector, once.
+ *   - else by detector tiles: all positions of a tile are decoded once, put into their new order and encoded in a store
+ *     of that tile, of which the profile makes one store.  So each count is decoded once and encoded once, however the
+ *     positions move; by a profile that cannot join stores twice, unless one tile holds the whole detector.
  */
 #ifndef RONCHI_GEOMETRY_GATHER_H
 #define RONCHI_GEOMETRY_GATHER_H

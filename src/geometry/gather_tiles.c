@@ -3,9 +3,10 @@
  * gather_tiles.c - positions that move far: detector tile by detector tile.
  *
  * A tile is as large as half the budget holds of all its positions.  Its positions are decoded once, copied into their
- * new order and encoded in a store of their own; when all tiles are there, the blocks of the result are put together
- * from them.  The other half of the budget is the block being encoded.  The tiles' stores together are one more encoded
- * copy.
+ * new order and encoded in a store of their own; when all tiles are there, the profile joins these stores as they are.
+ * Where it cannot, or half the budget is too small for a tile of its own, the blocks of the result are read from the
+ * stores and encoded again.  The other half of the budget is the block being encoded.  The tiles' stores together are
+ * one more encoded copy, for a while.
  */
 #include <string.h>
 
@@ -16,6 +17,7 @@ typedef struct tiles {
     ronchi_store *result;
     size_t row, rows; /* scan rows of the input that are used */
     size_t tile_rows, tile_cols, n_down, n_across;
+    bool joined;           /* the tiles are parts that the profile joins */
     size_t size;           /* bytes of a count */
     char *counts;          /* [used positions][pixels of a tile] in axes of the result */
     ronchi_store **stores; /* [n_down x n_across] */
@@ -41,7 +43,22 @@ static void used_rows(tiles *t)
     t->rows = last - t->row + 1;
 }
 
-/* Whole detector rows where one fits, else part of one. */
+/* Whole detector rows where one fits, else part of one; in the profile's own units where one of these fits. */
+static void choose_size(tiles *t, size_t fit)
+{
+    const ronchi_shape *s = &t->gather->shape;
+    size_t rows = 1, cols = 1;
+    if (t->result->profile->part_unit)
+        t->result->profile->part_unit(t->result, &rows, &cols);
+    t->joined = t->result->profile->part_unit && fit / rows >= cols;
+    if (!t->joined)
+        rows = cols = 1;
+    size_t across = ronchi_min_size(ronchi_div_up(s->det_cols, cols), fit / rows / cols);
+    size_t down = ronchi_min_size(ronchi_div_up(s->det_rows, rows), fit / (across * cols) / rows);
+    t->tile_cols = ronchi_min_size(across * cols, s->det_cols);
+    t->tile_rows = ronchi_min_size(down * rows, s->det_rows);
+}
+
 static ronchi_status plan(tiles *t, ronchi_error *err)
 {
     const ronchi_gather *g = t->gather;
@@ -55,8 +72,7 @@ static ronchi_status plan(tiles *t, ronchi_error *err)
             "the counts of one detector pixel at all positions need %llu bytes, half of a budget: give --budget",
             (unsigned long long)column);
     size_t fit = pixels > SIZE_MAX / 2 ? SIZE_MAX / 2 : (size_t)pixels;
-    t->tile_cols = ronchi_min_size(fit, g->shape.det_cols);
-    t->tile_rows = ronchi_min_size(fit / t->tile_cols, g->shape.det_rows);
+    choose_size(t, fit);
     t->n_down = ronchi_div_up(g->shape.det_rows, t->tile_rows);
     t->n_across = ronchi_div_up(g->shape.det_cols, t->tile_cols);
     t->counts = ronchi_alloc(context, (size_t)(column * t->tile_rows * t->tile_cols));
@@ -137,11 +153,24 @@ static ronchi_status encode_tile(tiles *t, const ronchi_tile *tile, ronchi_store
     return status == RONCHI_OK ? store->profile->finish(store, err) : status;
 }
 
+static ronchi_region region_of(const tiles *t, const ronchi_tile *tile)
+{
+    ronchi_region det = ronchi_region_all(&t->gather->shape);
+    det.det_row = tile->row;
+    det.det_rows = tile->rows;
+    det.det_col = tile->col;
+    det.det_cols = tile->cols;
+    return det;
+}
+
 static ronchi_status make_tile_store(tiles *t, const ronchi_tile *tile, ronchi_store **out, ronchi_error *err)
 {
     const ronchi_gather *g = t->gather;
     const ronchi_profile *profile = t->result->profile;
     ronchi_shape shape = {g->shape.scan_rows, g->shape.scan_cols, tile->rows, tile->cols};
+    ronchi_region det = region_of(t, tile);
+    if (t->joined)
+        return profile->part(t->result, &det, out, err);
     return profile->create(g->from->context, &shape, t->result->dtype, NULL, ronchi_context_budget(g->from->context),
                            out, err);
 }
@@ -210,6 +239,21 @@ static ronchi_status join_tiles(tiles *t, ronchi_error *err)
     return status == RONCHI_OK ? store->profile->finish(store, err) : status;
 }
 
+static ronchi_status join_parts(tiles *t, ronchi_error *err)
+{
+    size_t n = t->n_down * t->n_across;
+    ronchi_region *at = ronchi_calloc(t->result->context, n, sizeof *at);
+    if (!at)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for %zu tiles", n);
+    for (size_t k = 0; k < n; k++) {
+        ronchi_tile tile = tile_of(t, k);
+        at[k] = region_of(t, &tile);
+    }
+    ronchi_status status = t->result->profile->join(t->result, t->stores, at, n, err);
+    ronchi_free(t->result->context, at);
+    return status;
+}
+
 ronchi_status ronchi_gather_tiles(const ronchi_gather *gather, ronchi_store *store, ronchi_error *err)
 {
     ronchi_context *context = store->context;
@@ -221,7 +265,7 @@ ronchi_status ronchi_gather_tiles(const ronchi_gather *gather, ronchi_store *sto
     used_rows(&t);
     ronchi_status status = plan(&t, err);
     bool one = status == RONCHI_OK && t.n_down * t.n_across == 1;
-    ronchi_progress progress = {gather->stage, 0, store->n_positions * (one ? 1 : 2), "frames",
+    ronchi_progress progress = {gather->stage, 0, store->n_positions * (one || t.joined ? 1 : 2), "frames",
                                 store->n_pixels * t.size};
     t.progress = progress;
     if (status == RONCHI_OK)
@@ -229,7 +273,7 @@ ronchi_status ronchi_gather_tiles(const ronchi_gather *gather, ronchi_store *sto
     ronchi_free(context, t.counts);
     t.counts = NULL;
     if (status == RONCHI_OK && !one)
-        status = join_tiles(&t, err);
+        status = t.joined ? join_parts(&t, err) : join_tiles(&t, err);
     for (size_t k = 0; t.stores && k < t.n_down * t.n_across; k++)
         if (t.stores[k])
             store->profile->destroy(t.stores[k]);

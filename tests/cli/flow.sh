@@ -146,6 +146,14 @@ cmp -s a.npy b.npy || fail "an exported master holds other counts"
 run 0 convert a.npy from_array.qem --verify
 run 0 verify from_array.qem --against a_master.h5
 
+# Part by part or at once: the same file.
+run 0 simulate parts_master.h5 --scan 24,20 --detector 64,64 --quiet
+run 0 convert parts_master.h5 parts.qem --profile lane --quiet
+run 0 rotate parts.qem --angle 33 --output same -o parts_1.qem --budget 4M --quiet
+run 0 rotate parts.qem --angle 33 --output same -o parts_2.qem --quiet
+cmp parts_1.qem parts_2.qem || fail "the budget changed a rotated copy"
+run 0 verify parts_1.qem --quiet
+
 # DPC: numbers, pictures, parameters; the answer of the simulation's rotation 0 when it is given.
 run 0 dpc a.qem --rotation-deg 0 --semiangle-mrad 25 -o dpc.npy -o dpc.png
 out_has 'rotation: 0.000 degrees, given, detector not transposed'
