@@ -53,7 +53,8 @@ struct ronchi_context {
     uint64_t generation;
     size_t active;
     bool stop;
-    worker *workers; /* threads - 1 of them; the caller is worker 0 */
+    uint64_t decoded, decoded_peak; /* bytes */
+    worker *workers;                /* threads - 1 of them; the caller is worker 0 */
 };
 
 /* --------------------------------------------------------------------------------------------------- features */
@@ -127,6 +128,48 @@ void ronchi_free(ronchi_context *context, void *memory)
 {
     if (memory)
         context->allocator.free(context->allocator.user, memory);
+}
+
+/* Room for decoded counts begins with its own size, on a cache line of its own. */
+enum { DECODED_HEAD = 64 };
+
+void *ronchi_decoded_take(ronchi_context *context, size_t n, size_t size_bytes)
+{
+    size_t bytes, total;
+    if (!ronchi_mul(n, size_bytes, &bytes) || !ronchi_add(bytes, DECODED_HEAD, &total))
+        return NULL;
+    char *memory = ronchi_alloc(context, total);
+    if (!memory)
+        return NULL;
+    memcpy(memory, &bytes, sizeof bytes);
+    pthread_mutex_lock(&context->lock);
+    context->decoded += bytes;
+    if (context->decoded > context->decoded_peak)
+        context->decoded_peak = context->decoded;
+    pthread_mutex_unlock(&context->lock);
+    return memory + DECODED_HEAD;
+}
+
+void ronchi_decoded_give(ronchi_context *context, void *counts)
+{
+    if (!counts)
+        return;
+    char *memory = (char *)counts - DECODED_HEAD;
+    size_t bytes;
+    memcpy(&bytes, memory, sizeof bytes);
+    pthread_mutex_lock(&context->lock);
+    context->decoded -= bytes;
+    pthread_mutex_unlock(&context->lock);
+    ronchi_free(context, memory);
+}
+
+uint64_t ronchi_context_decoded_peak(const ronchi_context *context)
+{
+    ronchi_context *shared = (ronchi_context *)(uintptr_t)context; /* its lock */
+    pthread_mutex_lock(&shared->lock);
+    uint64_t peak = shared->decoded_peak;
+    pthread_mutex_unlock(&shared->lock);
+    return peak;
 }
 
 /* ---------------------------------------------------------------------------------------------- parallel loop */

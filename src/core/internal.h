@@ -99,6 +99,14 @@ ronchi_status ronchi_parallel_for(ronchi_context *context, size_t n_items, ronch
 ronchi_status ronchi_report(ronchi_context *context, const ronchi_progress *progress, ronchi_error *err);
 
 /*
+ * ronchi_decoded_take() takes room for n x 'size_bytes' bytes of decoded counts (product checked, NULL when there is
+ * none), which the budget bounds; ronchi_decoded_give() gives it back, NULL does nothing.  The most that was taken at a
+ * time is ronchi_context_decoded_peak().
+ */
+void *ronchi_decoded_take(ronchi_context *context, size_t n, size_t size_bytes);
+void ronchi_decoded_give(ronchi_context *context, void *counts);
+
+/*
  * ronchi_context_device() returns the device to work on (cuda/runtime.h), or NULL: the CPU.  With "auto" the first call
  * looks for one and finding none is no error; it is the same for the life of the context.
  */

@@ -163,8 +163,8 @@ static ronchi_status allocate(binning *b, ronchi_error *err)
                            "one binned position needs %llu bytes of decoded counts, half of a budget: give --budget",
                            (unsigned long long)each);
     b->room = room < most ? (size_t)room : most;
-    b->counts = ronchi_alloc(context, (size_t)(b->room * each));
-    b->frames = ronchi_calloc(context, most, b->store->n_pixels * ronchi_dtype_size(b->store->dtype));
+    b->counts = ronchi_decoded_take(context, b->room, (size_t)each);
+    b->frames = ronchi_decoded_take(context, most, b->store->n_pixels * ronchi_dtype_size(b->store->dtype));
     b->sums = ronchi_calloc(context, ronchi_context_threads(context) * b->store->n_pixels, sizeof *b->sums);
     if (!b->counts || !b->frames || !b->sums)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, b->from->info.source_name, RONCHI_NO_OFFSET,
@@ -181,8 +181,8 @@ static ronchi_status attempt(binning *b, ronchi_dtype dtype, ronchi_error *err)
         status = allocate(b, err);
     if (status == RONCHI_OK)
         status = run_blocks(b, err);
-    ronchi_free(context, b->counts);
-    ronchi_free(context, b->frames);
+    ronchi_decoded_give(context, b->counts);
+    ronchi_decoded_give(context, b->frames);
     ronchi_free(context, b->sums);
     b->counts = b->frames = NULL;
     b->sums = NULL;

@@ -208,7 +208,7 @@ static ronchi_status fill_straight(const ronchi_gather *g, ronchi_store *store, 
 {
     size_t frame = store->n_pixels * ronchi_dtype_size(store->dtype);
     ronchi_progress progress = {g->stage, 0, store->n_positions, "frames", frame};
-    char *frames = ronchi_calloc(store->context, ronchi_store_largest_block(store), frame);
+    char *frames = ronchi_decoded_take(store->context, ronchi_store_largest_block(store), frame);
     ronchi_status status = RONCHI_OK;
     if (!frames)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for %zu decoded frames",
@@ -222,7 +222,7 @@ static ronchi_status fill_straight(const ronchi_gather *g, ronchi_store *store, 
         if (status == RONCHI_OK)
             status = ronchi_report(store->context, &progress, err);
     }
-    ronchi_free(store->context, frames);
+    ronchi_decoded_give(store->context, frames);
     return status == RONCHI_OK ? store->profile->finish(store, err) : status;
 }
 

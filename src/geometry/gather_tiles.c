@@ -64,8 +64,8 @@ static ronchi_status plan(tiles *t, ronchi_error *err)
     const ronchi_gather *g = t->gather;
     ronchi_context *context = g->from->context;
     uint64_t column = (uint64_t)t->rows * g->from->store->shape.scan_cols * t->size,
-             room = ronchi_context_budget(context) / 2;
-    uint64_t pixels = room / column;
+             block = (uint64_t)ronchi_store_largest_block(t->result) * t->size; /* of a tile, being encoded */
+    uint64_t pixels = ronchi_context_budget(context) / (column + (block > column ? block : column));
     if (!pixels)
         return ronchi_fail(
             err, RONCHI_ERR_MEMORY, g->from->info.source_name, RONCHI_NO_OFFSET,
@@ -75,7 +75,7 @@ static ronchi_status plan(tiles *t, ronchi_error *err)
     choose_size(t, fit);
     t->n_down = ronchi_div_up(g->shape.det_rows, t->tile_rows);
     t->n_across = ronchi_div_up(g->shape.det_cols, t->tile_cols);
-    t->counts = ronchi_alloc(context, (size_t)(column * t->tile_rows * t->tile_cols));
+    t->counts = ronchi_decoded_take(context, t->tile_rows * t->tile_cols, (size_t)column);
     t->blank = ronchi_calloc(context, t->tile_rows * t->tile_cols, t->size);
     t->stores = ronchi_calloc(context, t->n_down * t->n_across, sizeof *t->stores);
     if (!t->counts || !t->blank || !t->stores)
@@ -124,7 +124,7 @@ static ronchi_status copy_frame(void *user, size_t j, size_t worker, ronchi_erro
 static ronchi_status make_frames(tiles *t, const ronchi_store *store, ronchi_error *err)
 {
     size_t n = ronchi_store_largest_block(store);
-    t->frames = ronchi_calloc(store->context, n, store->n_pixels * t->size);
+    t->frames = ronchi_decoded_take(store->context, n, store->n_pixels * t->size);
     if (!t->frames)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for %zu decoded frames", n);
     return RONCHI_OK;
@@ -132,7 +132,7 @@ static ronchi_status make_frames(tiles *t, const ronchi_store *store, ronchi_err
 
 static void drop_frames(tiles *t)
 {
-    ronchi_free(t->gather->from->context, t->frames);
+    ronchi_decoded_give(t->gather->from->context, t->frames);
     t->frames = NULL;
 }
 
@@ -270,7 +270,7 @@ ronchi_status ronchi_gather_tiles(const ronchi_gather *gather, ronchi_store *sto
     t.progress = progress;
     if (status == RONCHI_OK)
         status = run_tiles(&t, err);
-    ronchi_free(context, t.counts);
+    ronchi_decoded_give(context, t.counts);
     t.counts = NULL;
     if (status == RONCHI_OK && !one)
         status = t.joined ? join_parts(&t, err) : join_tiles(&t, err);

@@ -76,7 +76,7 @@ void *ronchi_acquisition_block_buffer(const ronchi_acquisition *acquisition, ron
 {
     const ronchi_store *store = acquisition->store;
     size_t positions = ronchi_store_largest_block(store);
-    void *frames = ronchi_calloc(store->context, positions, store->n_pixels * ronchi_dtype_size(dtype));
+    void *frames = ronchi_decoded_take(store->context, positions, store->n_pixels * ronchi_dtype_size(dtype));
     if (!frames)
         ronchi_fail(err, RONCHI_ERR_MEMORY, acquisition->info.source_name, RONCHI_NO_OFFSET,
                     "no memory for %zu decoded frames", positions);

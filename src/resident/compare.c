@@ -153,7 +153,7 @@ ronchi_status ronchi_acquisition_compare(const ronchi_acquisition *acquisition, 
     *different = atomic_load(&c.different);
     if (status == RONCHI_OK && *different)
         say_first(&c, path, err);
-    ronchi_free(context, held);
+    ronchi_decoded_give(context, held);
     ronchi_free(context, c.scratch);
     ronchi_free(context, c.valid);
     free(c.flagged);

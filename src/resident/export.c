@@ -62,7 +62,7 @@ static ronchi_status export_npy(const ronchi_acquisition *acquisition, const cha
         if (status == RONCHI_OK)
             status = ronchi_report(store->context, &progress, err);
     }
-    ronchi_free(store->context, frames);
+    ronchi_decoded_give(store->context, frames);
     if (status == RONCHI_OK)
         status = ronchi_output_commit(&output, err);
     if (status != RONCHI_OK)
@@ -110,7 +110,7 @@ static ronchi_status write_frames(const ronchi_acquisition *acquisition, ronchi_
     bool flat = store->profile->block(store, 0).flat;
     size_t n_blocks = flat ? store->profile->n_blocks(store) : store->shape.scan_rows;
     void *frames = flat ? ronchi_acquisition_block_buffer(acquisition, dtype, err)
-                        : ronchi_calloc(store->context, store->shape.scan_cols, frame_bytes);
+                        : ronchi_decoded_take(store->context, store->shape.scan_cols, frame_bytes);
     ronchi_status status =
         frames ? RONCHI_OK
                : ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for decoded frames");
@@ -124,7 +124,7 @@ static ronchi_status write_frames(const ronchi_acquisition *acquisition, ronchi_
         if (status == RONCHI_OK)
             status = ronchi_report(store->context, &progress, err);
     }
-    ronchi_free(store->context, frames);
+    ronchi_decoded_give(store->context, frames);
     return status;
 }
 

@@ -183,7 +183,7 @@ static ronchi_status read_converted(const band *b, ronchi_error *err)
     size_t frame_bytes = g->det_rows * g->det_cols * ronchi_dtype_size(store->dtype);
     uint64_t fit = ronchi_context_budget(store->context) / 4 / frame_bytes;
     size_t step = (size_t)(fit < 1 ? 1 : fit > 512 ? 512 : fit);
-    uint8_t *frames = ronchi_calloc(store->context, step, frame_bytes);
+    uint8_t *frames = ronchi_decoded_take(store->context, step, frame_bytes);
     if (!frames)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, b->acquisition->info.source_name, RONCHI_NO_OFFSET,
                            "no memory for a band");
@@ -201,7 +201,7 @@ static ronchi_status read_converted(const band *b, ronchi_error *err)
             for (size_t k = 0; k < part.scan_cols && status == RONCHI_OK; k++)
                 status = convert_position(b, frames + k * frame_bytes, i, j + k, err);
         }
-    ronchi_free(store->context, frames);
+    ronchi_decoded_give(store->context, frames);
     return status;
 }
 

@@ -29,8 +29,8 @@ static ronchi_status make_dense(ronchi_store **store, ronchi_error *err)
     const ronchi_profile *dense = ronchi_profile_find(RONCHI_PROFILE_DENSE);
     ronchi_status status =
         dense->create(context, &from->shape, from->dtype, from->valid, ronchi_context_budget(context), &to, err);
-    void *frames = status == RONCHI_OK ? ronchi_calloc(context, ronchi_store_largest_block(to),
-                                                       from->n_pixels * ronchi_dtype_size(from->dtype))
+    void *frames = status == RONCHI_OK ? ronchi_decoded_take(context, ronchi_store_largest_block(to),
+                                                             from->n_pixels * ronchi_dtype_size(from->dtype))
                                        : NULL;
     if (status == RONCHI_OK && !frames)
         status = ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a block of frames");
@@ -40,7 +40,7 @@ static ronchi_status make_dense(ronchi_store **store, ronchi_error *err)
         if (status == RONCHI_OK)
             status = dense->encode_block(to, i, frames, err);
     }
-    ronchi_free(context, frames);
+    ronchi_decoded_give(context, frames);
     from->profile->destroy(from);
     if (status != RONCHI_OK && to)
         dense->destroy(to);

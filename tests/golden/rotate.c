@@ -222,6 +222,8 @@ static void test_against_numpy(void **state)
         /* lane-rans-v1 decodes whole rectangles of the scan: they must fit */
         for (size_t k = 1; budgets[b] >= 65536 && k < sizeof cases / sizeof cases[0]; k += 3)
             check(context, k, RONCHI_ENCODED, RONCHI_PROFILE_LANE);
+        assert_true(ronchi_context_decoded_peak(context) > 0);
+        assert_true(ronchi_context_decoded_peak(context) <= budgets[b]);
         ronchi_context_destroy(context);
     }
 }

@@ -29,8 +29,12 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    uint64_t peak = ronchi_context_decoded_peak(context);
+    bool kept = peak > 0 && peak <= ronchi_context_budget(context);
+    if (!kept)
+        print_error("decoded counts held: %llu bytes\n", (unsigned long long)peak);
     ronchi_context_destroy(context);
-    return 0;
+    return kept ? 0 : -1;
 }
 
 /* Counts that differ everywhere, with two flagged pixels: one constant above 16 bits where the dtype allows, one
