@@ -213,9 +213,33 @@ ronchi_status ronchi_lane_make_part(const ronchi_store *whole, const ronchi_regi
 ronchi_status ronchi_lane_join_parts(ronchi_store *whole, ronchi_store *const *parts, const ronchi_region *at,
                                      size_t n_parts, ronchi_error *err);
 
-/* Makes the sum index of a finished store, where it has none; checks every sum of one that it has. */
+/*
+ * Makes the sum index of a finished store, for the caller or for the store itself where it has none; checks every sum
+ * of one that it has.
+ */
+ronchi_status ronchi_lane_make_index(const ronchi_lane_store *store, ronchi_sum_index **out, ronchi_error *err);
 ronchi_status ronchi_lane_build_index(ronchi_store *store, ronchi_error *err);
 ronchi_status ronchi_lane_check_index(const ronchi_lane_store *store, ronchi_error *err);
+
+/*
+ * The index in a file: the sums of tiles as the counts of another acquisition, whose chunks follow those of the counts
+ * (docs/format.md section 11).  pack() makes its store, which the caller destroys; describe() adds its header field;
+ * adopt() reads it back, its first chunk at 'first' in the body, to store->index.
+ */
+ronchi_status ronchi_lane_pack_index(const ronchi_store *store, ronchi_store **out, ronchi_error *err);
+ronchi_status ronchi_lane_describe_index(const ronchi_store *packed, json_t *header, ronchi_error *err);
+ronchi_status ronchi_lane_adopt_index(ronchi_lane_store *store, const json_t *field, uint64_t first,
+                                      uint64_t body_bytes, ronchi_body_read_fn read, void *user, ronchi_error *err);
+
+/*
+ * ronchi_lane_read_chunks() makes a store from its chunks: sizes from the list 'sizes', the first at byte 'first' of
+ * the body.  (*out)->body_bytes is where the last one ends, not beyond 'body_bytes'.
+ */
+ronchi_status ronchi_lane_read_chunks(ronchi_context *context, const ronchi_shape *shape, ronchi_dtype dtype,
+                                      const json_t *sizes, uint64_t first, uint64_t body_bytes,
+                                      ronchi_body_read_fn read, void *user, ronchi_lane_store **out, ronchi_error *err);
+/* The sizes of all chunks as a list; NULL without memory. */
+json_t *ronchi_lane_chunk_sizes(const ronchi_lane_store *store);
 
 /* Fills the fixed part and the CRCs of a finished chunk; checks those of one that was read and fills its offsets. */
 void ronchi_lane_chunk_seal(const ronchi_lane_store *store, size_t rect);

@@ -114,16 +114,23 @@ ronchi_status ronchi_lane_chunk_check(ronchi_lane_store *store, size_t rect, ron
 
 /* -------------------------------------------------------------------------------------------------------- writing */
 
+json_t *ronchi_lane_chunk_sizes(const ronchi_lane_store *store)
+{
+    json_t *sizes = json_array();
+    for (size_t i = 0; sizes && i < store->layout.n_rects; i++)
+        if (json_array_append_new(sizes, json_integer((json_int_t)store->chunks[i].size)) != 0) {
+            json_decref(sizes);
+            return NULL;
+        }
+    return sizes;
+}
+
 ronchi_status ronchi_lane_describe(const ronchi_store *base, json_t *header, ronchi_error *err)
 {
     const ronchi_lane_store *store = (const ronchi_lane_store *)base;
-    json_t *chunks = json_array();
-    int failed = 0;
-    for (size_t i = 0; i < store->layout.n_rects; i++)
-        failed |= json_array_append_new(chunks, json_integer((json_int_t)store->chunks[i].size));
-    failed |= json_object_set_new(header, "version", json_integer(1));
+    int failed = json_object_set_new(header, "version", json_integer(1));
     failed |= json_object_set_new(header, "valid", ronchi_header_valid_text(base->valid, base->n_pixels));
-    failed |= json_object_set_new(header, "chunk_bytes", chunks);
+    failed |= json_object_set_new(header, "chunk_bytes", ronchi_lane_chunk_sizes(store));
     if (failed)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a header of %zu chunks",
                            store->layout.n_rects);
@@ -159,9 +166,6 @@ static ronchi_status plan(ronchi_lane_store *store, const json_t *sizes, uint64_
         store->chunks[i].body_offset = store->body_bytes;
         store->body_bytes += (uint64_t)value;
     }
-    if (store->body_bytes != body_bytes)
-        return ronchi_header_bad(err, "the chunks end at body byte %llu, the body at %llu",
-                                 (unsigned long long)store->body_bytes, (unsigned long long)body_bytes);
     return RONCHI_OK;
 }
 
@@ -180,30 +184,62 @@ static ronchi_status read_chunk(ronchi_lane_store *store, size_t rect, ronchi_bo
     return status == RONCHI_OK ? ronchi_lane_chunk_check(store, rect, err) : status;
 }
 
+ronchi_status ronchi_lane_read_chunks(ronchi_context *context, const ronchi_shape *shape, ronchi_dtype dtype,
+                                      const json_t *sizes, uint64_t first, uint64_t body_bytes,
+                                      ronchi_body_read_fn read, void *user, ronchi_lane_store **out, ronchi_error *err)
+{
+    ronchi_lane_store *store;
+    ronchi_lane_layout layout;
+    *out = NULL;
+    ronchi_lane_layout_of(shape, dtype, &layout);
+    if (layout.n_rects > (body_bytes - first) / LANE_CHUNK_HEADER) /* before anything is allocated for them */
+        return ronchi_header_bad(err, "%zu chunks do not fit a body of %llu bytes", layout.n_rects,
+                                 (unsigned long long)(body_bytes - first));
+    ronchi_status status = ronchi_lane_create_empty(context, shape, dtype, NULL, &store, err);
+    if (status != RONCHI_OK)
+        return status;
+    store->body_bytes = first;
+    status = plan(store, sizes, body_bytes, err);
+    for (size_t i = 0; status == RONCHI_OK && i < store->layout.n_rects; i++, store->n_filled++)
+        status = read_chunk(store, i, read, user, err);
+    if (status != RONCHI_OK) {
+        ronchi_lane_destroy(&store->base);
+        return status;
+    }
+    *out = store;
+    return RONCHI_OK;
+}
+
+/* What follows the chunks: an index that the header names, or nothing. */
+static ronchi_status read_rest(ronchi_lane_store *store, const json_t *header, uint64_t body_bytes,
+                               ronchi_body_read_fn read, void *user, ronchi_error *err)
+{
+    const json_t *field = json_object_get(header, "sum_index");
+    if (field)
+        return ronchi_lane_adopt_index(store, field, store->body_bytes, body_bytes, read, user, err);
+    if (store->body_bytes != body_bytes)
+        return ronchi_header_bad(err, "the chunks end at body byte %llu, the body at %llu",
+                                 (unsigned long long)store->body_bytes, (unsigned long long)body_bytes);
+    return RONCHI_OK;
+}
+
 ronchi_status ronchi_lane_adopt(ronchi_context *context, const json_t *header, const ronchi_shape *shape,
                                 ronchi_dtype dtype, uint64_t body_bytes, ronchi_body_read_fn read, void *user,
                                 ronchi_store **out, ronchi_error *err)
 {
     ronchi_lane_store *store;
-    ronchi_lane_layout layout;
     *out = NULL;
     if (!ronchi_header_is(header, "version", 1))
         return ronchi_header_bad(err, "'version' of the codec is not 1");
     ronchi_status status = ronchi_header_valid_check(header, shape, err);
-    if (status != RONCHI_OK)
-        return status;
-    ronchi_lane_layout_of(shape, dtype, &layout);
-    if (layout.n_rects > body_bytes / LANE_CHUNK_HEADER) /* before anything is allocated for them */
-        return ronchi_header_bad(err, "%zu chunks do not fit a body of %llu bytes", layout.n_rects,
-                                 (unsigned long long)body_bytes);
-    status = ronchi_lane_create_empty(context, shape, dtype, NULL, &store, err);
+    if (status == RONCHI_OK)
+        status = ronchi_lane_read_chunks(context, shape, dtype, json_object_get(header, "chunk_bytes"), 0, body_bytes,
+                                         read, user, &store, err);
     if (status != RONCHI_OK)
         return status;
     status = ronchi_header_valid_parse(header, store->base.valid, store->base.n_pixels, err);
     if (status == RONCHI_OK)
-        status = plan(store, json_object_get(header, "chunk_bytes"), body_bytes, err);
-    for (size_t i = 0; status == RONCHI_OK && i < store->layout.n_rects; i++, store->n_filled++)
-        status = read_chunk(store, i, read, user, err);
+        status = read_rest(store, header, body_bytes, read, user, err);
     if (status != RONCHI_OK) {
         ronchi_lane_destroy(&store->base);
         return status;

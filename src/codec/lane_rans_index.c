@@ -124,23 +124,28 @@ static ronchi_status run_tiles(const ronchi_lane_store *store, ronchi_sum_index 
     return status;
 }
 
-ronchi_status ronchi_lane_build_index(ronchi_store *base, ronchi_error *err)
+ronchi_status ronchi_lane_make_index(const ronchi_lane_store *store, ronchi_sum_index **out, ronchi_error *err)
 {
-    ronchi_lane_store *store = (ronchi_lane_store *)base;
     ronchi_sum_index *index;
-    if (store->index)
-        return RONCHI_OK;
-    ronchi_status status = ronchi_sum_index_create(base->context, store->layout.tiles_down, store->layout.tiles_across,
-                                                   base->n_positions, &index, err);
-    if (status == RONCHI_OK)
-        status = run_tiles(store, index, build_tile, err);
+    *out = NULL;
+    ronchi_status status = ronchi_sum_index_create(store->base.context, store->layout.tiles_down,
+                                                   store->layout.tiles_across, store->base.n_positions, &index, err);
+    if (status != RONCHI_OK)
+        return status;
+    status = run_tiles(store, index, build_tile, err);
     if (status == RONCHI_OK)
         status = ronchi_sum_index_groups(index, err);
     if (status == RONCHI_OK)
-        store->index = index;
+        *out = index;
     else
         ronchi_sum_index_destroy(index);
     return status;
+}
+
+ronchi_status ronchi_lane_build_index(ronchi_store *base, ronchi_error *err)
+{
+    ronchi_lane_store *store = (ronchi_lane_store *)base;
+    return store->index ? RONCHI_OK : ronchi_lane_make_index(store, &store->index, err);
 }
 
 ronchi_status ronchi_lane_check_index(const ronchi_lane_store *store, ronchi_error *err)

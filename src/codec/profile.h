@@ -160,6 +160,14 @@ struct ronchi_profile {
      */
     ronchi_status (*build_index)(ronchi_store *store, ronchi_error *err);
 
+    /*
+     * The index in a file, for profiles that can go without: pack_index() makes a store of its sums (made from the
+     * counts where there is no index), which the caller destroys; its spans follow those of the counts, and
+     * describe_index() adds its header field.  adopt() reads it.  RONCHI_ERR_RANGE: the sums are too large for a file.
+     */
+    ronchi_status (*pack_index)(const ronchi_store *store, ronchi_store **out, ronchi_error *err);
+    ronchi_status (*describe_index)(const ronchi_store *packed, json_t *header, ronchi_error *err);
+
     ronchi_store_bytes (*bytes)(const ronchi_store *store);
 
     /*

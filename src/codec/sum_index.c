@@ -40,13 +40,30 @@ void ronchi_sum_index_destroy(ronchi_sum_index *index)
     ronchi_free(index->context, index);
 }
 
-static void narrow(const uint64_t *sums, size_t n, ronchi_sum_plane *plane)
+ronchi_status ronchi_sum_index_reserve(ronchi_sum_index *index, size_t which, uint64_t largest, ronchi_error *err)
 {
-    uint8_t *u8 = plane->sums;
-    uint16_t *u16 = plane->sums;
-    uint32_t *u32 = plane->sums;
+    ronchi_sum_plane *plane = &index->planes[which];
+    ronchi_free(index->context, plane->sums);
+    plane->sums = NULL;
+    plane->largest = largest;
+    plane->width = !largest ? 0 : largest <= UINT8_MAX ? 1 : largest <= UINT16_MAX ? 2 : largest <= UINT32_MAX ? 4 : 8;
+    if (!largest)
+        return RONCHI_OK;
+    plane->sums = ronchi_calloc(index->context, index->n_positions, plane->width);
+    if (plane->sums)
+        return RONCHI_OK;
+    plane->width = 0;
+    return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a sum index");
+}
+
+void ronchi_sum_index_put(ronchi_sum_index *index, size_t which, size_t first, const uint64_t *sums, size_t n)
+{
+    const ronchi_sum_plane *plane = &index->planes[which];
+    uint8_t *u8 = (uint8_t *)plane->sums + first * plane->width;
+    uint16_t *u16 = (uint16_t *)(void *)u8;
+    uint32_t *u32 = (uint32_t *)(void *)u8;
     if (plane->width == 8)
-        memcpy(plane->sums, sums, n * sizeof *sums);
+        memcpy(u8, sums, n * sizeof *sums);
     for (size_t i = 0; plane->width == 4 && i < n; i++)
         u32[i] = (uint32_t)sums[i];
     for (size_t i = 0; plane->width == 2 && i < n; i++)
@@ -57,23 +74,13 @@ static void narrow(const uint64_t *sums, size_t n, ronchi_sum_plane *plane)
 
 ronchi_status ronchi_sum_index_set(ronchi_sum_index *index, size_t which, const uint64_t *sums, ronchi_error *err)
 {
-    ronchi_sum_plane *plane = &index->planes[which];
     uint64_t largest = 0;
     for (size_t i = 0; i < index->n_positions; i++)
         largest = sums[i] > largest ? sums[i] : largest;
-    ronchi_free(index->context, plane->sums);
-    plane->sums = NULL;
-    plane->largest = largest;
-    plane->width = !largest ? 0 : largest <= UINT8_MAX ? 1 : largest <= UINT16_MAX ? 2 : largest <= UINT32_MAX ? 4 : 8;
-    if (!largest)
-        return RONCHI_OK;
-    plane->sums = ronchi_alloc(index->context, index->n_positions * plane->width);
-    if (!plane->sums) {
-        plane->width = 0;
-        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a sum index");
-    }
-    narrow(sums, index->n_positions, plane);
-    return RONCHI_OK;
+    ronchi_status status = ronchi_sum_index_reserve(index, which, largest, err);
+    if (status == RONCHI_OK && largest)
+        ronchi_sum_index_put(index, which, 0, sums, index->n_positions);
+    return status;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- adding */

@@ -35,6 +35,11 @@ void ronchi_sum_index_destroy(ronchi_sum_index *index);
 
 /* ronchi_sum_index_set() gives one plane its sums [n_positions].  Planes may be set by several threads at once. */
 ronchi_status ronchi_sum_index_set(ronchi_sum_index *index, size_t plane, const uint64_t *sums, ronchi_error *err);
+/*
+ * The same in pieces: reserve() takes memory for sums up to 'largest', put() writes n of them from position 'first' on.
+ */
+ronchi_status ronchi_sum_index_reserve(ronchi_sum_index *index, size_t plane, uint64_t largest, ronchi_error *err);
+void ronchi_sum_index_put(ronchi_sum_index *index, size_t plane, size_t first, const uint64_t *sums, size_t n);
 /* ronchi_sum_index_groups() makes the planes of all groups, when those of the tiles are set. */
 ronchi_status ronchi_sum_index_groups(ronchi_sum_index *index, ronchi_error *err);
 

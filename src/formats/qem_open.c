@@ -203,14 +203,15 @@ ronchi_status ronchi_qem_check_header(const json_t *header, const char *file, ro
 
 json_t *ronchi_qem_extra_fields(const json_t *header)
 {
-    static const char *const defined[] = {"container",     "container_version",
-                                          "codec",         "profile",
-                                          "version",       "interval",
-                                          "shape",         "dtype",
-                                          "valid",         "chunks",
-                                          "bytes",         "sha256",
-                                          "metadata",      "scientific_metadata",
-                                          "logical_sha256"};
+    static const char *const defined[] = {"container",      "container_version",
+                                          "codec",          "profile",
+                                          "version",        "interval",
+                                          "shape",          "dtype",
+                                          "valid",          "chunks",
+                                          "bytes",          "sha256",
+                                          "metadata",       "scientific_metadata",
+                                          "logical_sha256", "chunk_bytes",
+                                          "sum_index"};
     json_t *extra = json_deep_copy(header);
     for (size_t i = 0; extra && i < sizeof defined / sizeof defined[0]; i++)
         json_object_del(extra, defined[i]);

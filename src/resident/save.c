@@ -10,12 +10,19 @@ void ronchi_save_options_defaults(ronchi_save_options *options)
     options->struct_size = sizeof *options;
 }
 
-static ronchi_qem_part store_part(void *user, size_t index)
+/* The body: the counts, then the index or NULL. */
+typedef struct body {
+    const ronchi_store *counts, *index;
+    size_t n_counts; /* spans of the counts */
+} body;
+
+static ronchi_qem_part body_part(void *user, size_t part)
 {
-    const ronchi_store *store = user;
-    ronchi_span span = store->profile->span(store, index);
-    ronchi_qem_part part = {span.gap_bytes, span.data, span.size};
-    return part;
+    const body *b = user;
+    const ronchi_store *store = part < b->n_counts ? b->counts : b->index;
+    ronchi_span span = store->profile->span(store, part < b->n_counts ? part : part - b->n_counts);
+    ronchi_qem_part out = {span.gap_bytes, span.data, span.size};
+    return out;
 }
 
 /* The container's own fields over what an earlier reader did not know; the codec adds its fields in describe(). */
@@ -37,24 +44,37 @@ static json_t *make_header(const ronchi_acquisition *acquisition, json_t *metada
     return header;
 }
 
+static ronchi_status write_parts(body *b, const char *path, int force, json_t *header, ronchi_error *err)
+{
+    const ronchi_profile *profile = b->counts->profile;
+    ronchi_status status = profile->describe(b->counts, header, err);
+    if (status == RONCHI_OK && b->index)
+        status = profile->describe_index(b->index, header, err);
+    size_t n_parts = b->n_counts + (b->index ? profile->n_spans(b->index) : 0);
+    return status == RONCHI_OK ? ronchi_qem_write(b->counts->context, path, force, header, n_parts, body_part, b, err)
+                               : status;
+}
+
 static ronchi_status write_file(const ronchi_acquisition *acquisition, const char *path,
                                 const ronchi_save_options *options, json_t *metadata, json_t *scientific,
                                 ronchi_error *err)
 {
-    ronchi_store *store = acquisition->store;
+    const ronchi_store *store = acquisition->store;
+    ronchi_store *index = NULL;
     ronchi_status status = RONCHI_OK;
     if (options->embed_source)
         status = ronchi_qem_embed(metadata, options->embed_source, err);
+    if (status == RONCHI_OK && options->index && store->profile->pack_index)
+        status = store->profile->pack_index(store, &index, err);
     if (status != RONCHI_OK)
         return status;
     json_t *header = make_header(acquisition, metadata, scientific);
-    if (!header)
-        return ronchi_fail(err, RONCHI_ERR_MEMORY, path, RONCHI_NO_OFFSET, "no memory for the header");
-    status = store->profile->describe(store, header, err);
-    if (status == RONCHI_OK)
-        status = ronchi_qem_write(store->context, path, options->force, header, store->profile->n_spans(store),
-                                  store_part, store, err);
+    body b = {store, index, store->profile->n_spans(store)};
+    status = header ? write_parts(&b, path, options->force, header, err)
+                    : ronchi_fail(err, RONCHI_ERR_MEMORY, path, RONCHI_NO_OFFSET, "no memory for the header");
     json_decref(header);
+    if (index)
+        index->profile->destroy(index);
     return status;
 }
 

@@ -81,6 +81,17 @@ run 0 image a_master.h5 --bf -o direct.npy
 cmp -s direct.npy bf.npy || fail "original and copy give different images"
 run 0 image a.qem --bf --threads 1 --budget 1M -o one.npy
 cmp -s one.npy bf.npy || fail "the image depends on threads or budget"
+
+# the sum index of lane-rans-v1: on request, checked, never a different result
+run 0 convert a_master.h5 lane.qem --profile lane
+run 0 convert lane.qem indexed.qem --index --verify
+[ "$(wc -c <indexed.qem)" -gt "$(wc -c <lane.qem)" ] || fail "no index was stored"
+run 0 verify indexed.qem --against a_master.h5
+run 0 image indexed.qem --bf --adf 11,15 -o indexed_bf.npy -o indexed_adf.npy
+cmp -s indexed_bf.npy bf.npy || fail "the index changes the bright-field image"
+cmp -s indexed_adf.npy adf.npy || fail "the index changes the dark-field image"
+run 0 convert indexed.qem again.qem
+cmp -s again.qem lane.qem || fail "an index leaves traces in a file without one"
 run 0 image a.qem --bf --center 16.5,15 --radius 4 -o centred.npy
 out_is <<E
 bf: up to 4.00 px, 48 pixels

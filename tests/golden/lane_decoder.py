@@ -3,10 +3,13 @@
 """A second, plain decoder of lane-rans-v1, written from docs/format.md alone.  Slow; numpy only.
 
     lane_decoder.py FORMAT.md BODY SCAN_ROWS SCAN_COLS DET_ROWS DET_COLS BYTES [EXPECTED]
+    lane_decoder.py FORMAT.md FILE.qem
 
 Decodes the chunks of BODY and prints the sum and a CRC of the counts, or compares them with EXPECTED (raw counts).
+Of a FILE.qem both the counts and the sum index, if there is one: every sum is checked against the counts.
 The frequencies are read from the document itself.
 """
+import json
 import re
 import sys
 import zlib
@@ -240,11 +243,44 @@ def decode(body, shape, size, models, shifts):
     return counts
 
 
+def check_index(sums, counts, valid):
+    """Sums [scan][scan][tile row][tile column] against the counts of unflagged pixels."""
+    tile, _ = cut(counts.shape, counts.itemsize)
+    masked = np.where(valid, counts, 0).astype(np.uint64)
+    for i, (r, rows) in enumerate(pieces(counts.shape[2], tile[0])):
+        for j, (c, cols) in enumerate(pieces(counts.shape[3], tile[1])):
+            own = masked[:, :, r:r + rows, c:c + cols].sum(axis=(2, 3))
+            assert (own == sums[:, :, i, j]).all(), "the sums of tile %d, %d differ from the counts" % (i, j)
+
+
+def decode_file(path, models, shifts):
+    data = open(path, "rb").read()
+    length = int.from_bytes(data[8:16], "little")
+    header, body = json.loads(data[56:56 + length]), data[56 + length:]
+    shape, end = header["shape"], sum(header["chunk_bytes"])
+    counts = decode(body[:end], shape, np.dtype(header["dtype"]).itemsize, models, shifts)
+    index = header.get("sum_index")
+    if index is None:
+        assert end == len(body)
+    elif index["version"] == 1:
+        assert end + sum(index["chunk_bytes"]) == len(body)
+        tile, _ = cut(shape, counts.itemsize)
+        tiles = [-(-shape[2] // tile[0]), -(-shape[3] // tile[1])]
+        sums = decode(body[end:], shape[:2] + tiles, np.dtype(index["dtype"]).itemsize, models, shifts)
+        bits = np.unpackbits(np.frombuffer(bytes.fromhex(header["valid"]), "u1"))[:shape[2] * shape[3]]
+        check_index(sums, counts, bits.reshape(shape[2:]) == 1)
+    return counts
+
+
 def main():
     document, path = sys.argv[1:3]
-    shape, size = [int(v) for v in sys.argv[3:7]], int(sys.argv[7])
     frequencies, shifts = read_models(document)
-    counts = decode(open(path, "rb").read(), shape, size, [table(f) for f in frequencies], shifts)
+    models = [table(f) for f in frequencies]
+    if path.endswith(".qem"):
+        counts = decode_file(path, models, shifts)
+    else:
+        shape, size = [int(v) for v in sys.argv[3:7]], int(sys.argv[7])
+        counts = decode(open(path, "rb").read(), shape, size, models, shifts)
     if len(sys.argv) > 8:
         assert counts.tobytes() == open(sys.argv[8], "rb").read(), "the counts differ"
     print(int(counts.astype(np.uint64).sum()), "%08x" % zlib.crc32(counts.tobytes()))

@@ -18,3 +18,6 @@ check 5x7x3x40_u32.lane "5 7 3 40 4" e8f52b30
 check 33x20x10x13_u16.lane "33 20 10 13 2" 8930ded9
 check 40x33x8x8_u8.lane "40 33 8 8 1" 1c81f840
 check 3x2x17x5_u16.lane "3 2 17 5 2" 7271da88
+for name in lane_u16 lane_index_u16; do # all sums of the index too
+    "$python" "$golden/lane_decoder.py" "$SOURCE_DIR/docs/format.md" "$golden/qem/$name.qem" >/dev/null
+done

@@ -83,16 +83,92 @@ static void check_reduction(const ronchi_store *const store[3], uint64_t *state)
         free(planes[k]);
 }
 
-/* One sum changed, at a random place that is kept in memory: validating must name it. */
-static void check_damage(ronchi_store *store, uint64_t *state)
+/* Counts and packed index as a body, with the header that belongs to it. */
+static test_body indexed_body(const ronchi_store *store, json_t **header)
+{
+    const ronchi_profile *lane = &ronchi_profile_lane;
+    ronchi_store *packed = NULL;
+    ronchi_error err = {0};
+    test_body body = test_body_of(store);
+    *header = test_header_of(store);
+    assert_int_equal(lane->pack_index(store, &packed, &err), RONCHI_OK);
+    assert_int_equal(lane->describe_index(packed, *header, &err), RONCHI_OK);
+    test_body more = test_body_of(packed);
+    body.bytes = realloc(body.bytes, body.size + more.size);
+    assert_non_null(body.bytes);
+    memcpy(body.bytes + body.size, more.bytes, more.size);
+    body.size += more.size;
+    free(more.bytes);
+    lane->destroy(packed);
+    return body;
+}
+
+/* Through a file and back the index is the same; damage anywhere behind the counts is refused and named. */
+static void check_file(ronchi_context *context, const ronchi_store *plain, const ronchi_store *indexed, uint64_t *state)
+{
+    const ronchi_profile *lane = &ronchi_profile_lane;
+    const ronchi_sum_index *want = ((const ronchi_lane_store *)indexed)->index;
+    const size_t n_counts = lane->bytes(plain).body_bytes;
+    ronchi_store *again = NULL;
+    ronchi_error err = {0};
+    json_t *header, *other;
+    for (size_t t = 0; t < want->n_tiles; t++)
+        if (want->planes[t].width == 8) { /* too large for a file: said, not cut off */
+            assert_int_equal(lane->pack_index(plain, &again, &err), RONCHI_ERR_RANGE);
+            return;
+        }
+    test_body body = indexed_body(plain, &header), same = indexed_body(indexed, &other);
+    assert_int_equal(body.size, same.size);
+    assert_memory_equal(body.bytes, same.bytes, body.size);
+    ronchi_status status = test_adopt(context, plain, header, &body, &again, &err);
+    if (status != RONCHI_OK)
+        print_error("adopt: %s\n", err.message);
+    assert_int_equal(status, RONCHI_OK);
+    assert_int_equal(lane->validate(again, &err), RONCHI_OK);
+    const ronchi_sum_index *got = ((const ronchi_lane_store *)again)->index;
+    assert_int_equal(lane->bytes(again).body_bytes, n_counts);
+    assert_int_equal(got->n_tiles + got->n_groups, want->n_tiles + want->n_groups);
+    for (size_t k = 0; k < want->n_tiles + want->n_groups; k++) {
+        assert_int_equal(got->planes[k].width, want->planes[k].width);
+        assert_int_equal(got->planes[k].largest, want->planes[k].largest);
+        if (want->planes[k].width)
+            assert_memory_equal(got->planes[k].sums, want->planes[k].sums, want->planes[k].width * want->n_positions);
+    }
+    lane->destroy(again);
+    body.bytes[n_counts + test_below(state, body.size - n_counts)] ^= (uint8_t)(1u << test_below(state, 8));
+    assert_int_equal(test_adopt(context, plain, header, &body, &again, &err), RONCHI_ERR_DATA);
+    assert_non_null(strstr(err.message, "sum index: chunk "));
+    json_object_set_new(json_object_get(header, "sum_index"), "version",
+                        json_integer(2)); /* a later one is left alone */
+    assert_int_equal(test_adopt(context, plain, header, &body, &again, &err), RONCHI_OK);
+    assert_null(((const ronchi_lane_store *)again)->index);
+    lane->destroy(again);
+    json_object_del(header, "sum_index");
+    assert_int_equal(test_adopt(context, plain, header, &body, &again, &err), RONCHI_ERR_DATA);
+    json_object_set_new(header, "sum_index",
+                        json_pack("{s:i, s:s, s:[]}", "version", 1, "dtype", "uint64", "chunk_bytes"));
+    assert_int_equal(test_adopt(context, plain, header, &body, &again, &err), RONCHI_ERR_DATA);
+    json_object_set_new(json_object_get(header, "sum_index"), "dtype", json_string("uint8"));
+    assert_int_equal(test_adopt(context, plain, header, &body, &again, &err), RONCHI_ERR_DATA);
+    json_decref(header);
+    json_decref(other);
+    free(body.bytes);
+    free(same.bytes);
+}
+
+/* One sum changed, at a random place that is kept in memory: validating must name it, also after a file with digests
+ * and checksums that suit it. */
+static void check_damage(ronchi_context *context, ronchi_store *store, uint64_t *state)
 {
     ronchi_sum_index *index = ((ronchi_lane_store *)store)->index;
+    ronchi_store *again = NULL;
     ronchi_error err = {0};
+    json_t *header;
     char place[64];
     size_t tile = test_below(state, index->n_tiles), at = test_below(state, index->n_positions);
     ronchi_sum_plane *plane = &index->planes[tile];
     assert_int_equal(store->profile->validate(store, &err), RONCHI_OK);
-    if (!plane->width)
+    if (!plane->width || plane->width == 8)
         return;
     ((uint8_t *)plane->sums)[at * plane->width] ^= 1;
     assert_int_equal(store->profile->validate(store, &err), RONCHI_ERR_DATA);
@@ -101,6 +177,14 @@ static void check_damage(ronchi_store *store, uint64_t *state)
     snprintf(place, sizeof place, "scan row %zu, column %zu ", at / store->shape.scan_cols,
              at % store->shape.scan_cols);
     assert_non_null(strstr(err.message, place));
+    test_body body = indexed_body(store, &header);
+    assert_int_equal(test_adopt(context, store, header, &body, &again, &err), RONCHI_OK);
+    memset(&err, 0, sizeof err);
+    assert_int_equal(store->profile->validate(again, &err), RONCHI_ERR_DATA);
+    assert_non_null(strstr(err.message, place));
+    store->profile->destroy(again);
+    json_decref(header);
+    free(body.bytes);
 }
 
 static void check_case(ronchi_context *context, const test_case *c, uint64_t *state)
@@ -118,7 +202,8 @@ static void check_case(ronchi_context *context, const test_case *c, uint64_t *st
     const ronchi_store *const stores[3] = {dense, plain, indexed};
     for (int i = 0; i < 12; i++)
         check_reduction(stores, state);
-    check_damage(indexed, state);
+    check_file(context, plain, indexed, state);
+    check_damage(context, indexed, state);
     lane->destroy(plain);
     lane->destroy(indexed);
     ronchi_profile_dense.destroy(dense);
