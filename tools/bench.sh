@@ -48,6 +48,16 @@ for set in "A 4 0.04" "V 0.25 0.012" "G 60 0.04" "H 400 0.04"; do
     echo
 done
 
+# Turning the scan, beside decoding and encoding everything.
+# shellcheck disable=SC2046
+${CC:-cc} -std=c17 -O2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc bench/geometry.c build/libronchi.a \
+    $(pkg-config --cflags --libs $modules) -lpthread -lm -o "$cache/geometry"
+build/ronchi simulate "$data/set_master.h5" --scan 48,64 --detector 192,192 --dose 4 --background 0.04 --seed 7 --force --quiet
+build/ronchi convert "$data/set_master.h5" "$data/set.qem" --profile lane --force --quiet >/dev/null
+echo "rotation, set A, lane-rans-v1, all processors"
+"$cache/geometry" "$data/set.qem" "$rounds"
+echo
+
 # 4.5 GB of decoded counts under a hard limit of address space: the frames of one simulation, repeated as they are stored
 build/ronchi simulate "$data/set_master.h5" --scan 48,64 --detector 192,192 --dose 4 --background 0.04 --seed 7 --force --quiet
 python3=$(command -v /usr/bin/python3 || command -v python3)
