@@ -43,6 +43,16 @@ typedef struct ronchi_staged {
     uint64_t stored_bytes;
 } ronchi_staged;
 
+/* Where the stored bytes of one frame lie, and how they are coded; for whoever reads them in a way of its own. */
+typedef enum ronchi_coding { RONCHI_CODING_NONE = 0, RONCHI_CODING_BSLZ4 = 1, RONCHI_CODING_LZ4 = 2 } ronchi_coding;
+typedef struct ronchi_stored_frame {
+    uint64_t offset; /* in its file */
+    uint32_t size;
+    uint32_t file; /* number for file() */
+    uint16_t coding;
+    uint16_t swap; /* 1: decoded counts are in the other byte order */
+} ronchi_stored_frame;
+
 struct ronchi_format {
     const char *name;
     /* probe() says whether the file is one of its own, from its path and first bytes alone (n may be less than asked).
@@ -60,6 +70,14 @@ struct ronchi_format {
     ronchi_status (*decode)(const ronchi_source *source, const ronchi_staged *staged, uint64_t frame, void *dst,
                             ronchi_error *err);
     void (*unstage)(ronchi_source *source, ronchi_staged *staged);
+    /*
+     * locate() fills out[count] for consecutive frames, by one thread at a time.  *known is false (and 'out'
+     * unspecified) when not every one of them is a piece of bytes at a known place: then stage() is the way.  file() is
+     * the path of a file that locate() named.  Both NULL for formats that never know.
+     */
+    ronchi_status (*locate)(ronchi_source *source, uint64_t first, uint64_t count, ronchi_stored_frame *out,
+                            bool *known, ronchi_error *err);
+    const char *(*file)(const ronchi_source *source, uint32_t file);
     void (*close)(ronchi_source *source); /* frees state, then ronchi_source_release() */
 };
 

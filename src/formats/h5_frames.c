@@ -35,7 +35,7 @@ bool ronchi_h5_direct(const ronchi_h5_part *part)
     return true;
 }
 
-static size_t part_of(const ronchi_h5_state *state, uint64_t frame)
+size_t ronchi_h5_part_of(const ronchi_h5_state *state, uint64_t frame)
 {
     size_t low = 0, high = state->n_parts;
     while (high - low > 1) {
@@ -103,7 +103,7 @@ static ronchi_status open_one(ronchi_h5_state *state, size_t part, ronchi_h5_ope
 }
 
 /* The open dataset of a part; the one that was used longest ago makes room. */
-static ronchi_status dataset_of(ronchi_h5_state *state, size_t part, hid_t *out, ronchi_error *err)
+ronchi_status ronchi_h5_dataset(ronchi_h5_state *state, size_t part, hid_t *out, ronchi_error *err)
 {
     ronchi_h5_open *oldest = &state->open[0];
     for (size_t i = 0; i < RONCHI_H5_OPEN; i++) {
@@ -136,10 +136,47 @@ void ronchi_h5_close_all(ronchi_context *context, ronchi_h5_state *state)
 
 /* ------------------------------------------------------------------------------------------------------------ stage */
 
-/* An honest frame is at most a little longer than its counts; more is damage, and is not allocated. */
-static bool honest_size(const ronchi_h5_state *state, uint64_t size)
+bool ronchi_h5_honest_size(const ronchi_h5_state *state, uint64_t size)
 {
     return size <= state->frame_bytes + state->frame_bytes / 4 + 4096;
+}
+
+/* Reads frames whose places are known: neighbours in one piece, with the little that lies between them. */
+static ronchi_status stage_located(ronchi_h5_state *state, ronchi_context *context, const ronchi_stored_frame *at,
+                                   uint64_t count, staged_bytes *staged, size_t *total, ronchi_error *err)
+{
+    enum { GAP = 4096, RUN = 16 << 20 };
+    uint64_t i = 0, end = 0, from = 0; /* of the run, in its file */
+    size_t start = 0;                  /* of the run, among the staged bytes */
+    *total = 0;
+    for (i = 0; i < count; i++) {
+        bool joined = i && at[i].file == at[i - 1].file && at[i].offset >= end && at[i].offset - end <= GAP &&
+                      at[i].offset - from < RUN;
+        if (!joined) {
+            from = at[i].offset;
+            start = *total;
+        }
+        end = at[i].offset + at[i].size;
+        staged->frames[i].offset = start + (size_t)(at[i].offset - from);
+        staged->frames[i].size = at[i].size;
+        staged->frames[i].skipped = at[i].coding == RONCHI_CODING_NONE;
+        *total = start + (size_t)(end - from);
+    }
+    staged->bytes = ronchi_alloc(context, *total);
+    if (!staged->bytes)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for %zu stored bytes", *total);
+    ronchi_status status = RONCHI_OK;
+    for (i = 0; status == RONCHI_OK && i < count;) {
+        uint64_t last = i; /* frames lie in one run while their distances in the file and in memory are the same */
+        while (last + 1 < count && at[last + 1].file == at[i].file && at[last + 1].offset >= at[i].offset &&
+               at[last + 1].offset - at[i].offset == staged->frames[last + 1].offset - staged->frames[i].offset)
+            last++;
+        status =
+            ronchi_h5_read_at(state, at[i].file, at[i].offset, staged->bytes + staged->frames[i].offset,
+                              staged->frames[last].offset + staged->frames[last].size - staged->frames[i].offset, err);
+        i = last + 1;
+    }
+    return status;
 }
 
 /* First pass: sizes; second pass, with 'bytes' allocated: the bytes. */
@@ -150,7 +187,7 @@ static ronchi_status stage_pass(ronchi_h5_state *state, uint64_t first, uint64_t
     memset(&why, 0, sizeof why);
     *total = 0;
     for (uint64_t i = 0; i < count; i++) {
-        size_t part = part_of(state, first + i);
+        size_t part = ronchi_h5_part_of(state, first + i);
         const ronchi_h5_part *p = &state->parts[part];
         staged_frame *frame = &staged->frames[i];
         hsize_t start[RONCHI_H5_AXES];
@@ -158,7 +195,7 @@ static ronchi_status stage_pass(ronchi_h5_state *state, uint64_t first, uint64_t
         uint64_t size;
         if (!ronchi_h5_direct(p))
             continue;
-        ronchi_status status = dataset_of(state, part, &dataset, err);
+        ronchi_status status = ronchi_h5_dataset(state, part, &dataset, err);
         if (status != RONCHI_OK)
             return status;
         frame_start(p, first + i - p->first + p->from, start);
@@ -171,7 +208,7 @@ static ronchi_status stage_pass(ronchi_h5_state *state, uint64_t first, uint64_t
             continue;
         }
         status = ronchi_h5_chunk_size(dataset, start, &size, &why);
-        if (status == RONCHI_OK && !honest_size(state, size))
+        if (status == RONCHI_OK && !ronchi_h5_honest_size(state, size))
             status = ronchi_fail(&why, RONCHI_ERR_DATA, NULL, RONCHI_NO_OFFSET, "%llu stored bytes for a frame of %zu",
                                  (ull)size, state->frame_bytes);
         if (status != RONCHI_OK)
@@ -183,11 +220,30 @@ static ronchi_status stage_pass(ronchi_h5_state *state, uint64_t first, uint64_t
     return RONCHI_OK;
 }
 
+static ronchi_status stage_by_library(ronchi_source *source, uint64_t first, uint64_t count, staged_bytes *staged,
+                                      size_t *total, ronchi_error *err)
+{
+    ronchi_h5_state *state = source->state;
+    ronchi_hdf5_guard guard;
+    size_t again;
+    ronchi_hdf5_enter(&guard);
+    ronchi_status status = stage_pass(state, first, count, staged, total, err);
+    if (status == RONCHI_OK && *total != 0) {
+        staged->bytes = ronchi_alloc(source->context, *total);
+        if (!staged->bytes)
+            status = ronchi_fail(err, RONCHI_ERR_MEMORY, source->path, RONCHI_NO_OFFSET,
+                                 "no memory for %zu stored bytes", *total);
+        else
+            status = stage_pass(state, first, count, staged, &again, err);
+    }
+    ronchi_hdf5_leave(&guard);
+    return status;
+}
+
 ronchi_status ronchi_h5_stage(ronchi_source *source, uint64_t first, uint64_t count, ronchi_staged *out,
                               ronchi_error *err)
 {
     ronchi_h5_state *state = source->state;
-    ronchi_hdf5_guard guard;
     size_t table, total = 0;
     memset(out, 0, sizeof *out);
     if (first > source->frames_stored || count > source->frames_stored - first)
@@ -200,17 +256,14 @@ ronchi_status ronchi_h5_stage(ronchi_source *source, uint64_t first, uint64_t co
         return ronchi_fail(err, RONCHI_ERR_MEMORY, source->path, RONCHI_NO_OFFSET, "no memory to stage %llu frames",
                            (ull)count);
     memset(staged, 0, table);
-    ronchi_hdf5_enter(&guard);
-    ronchi_status status = stage_pass(state, first, count, staged, &total, err);
-    if (status == RONCHI_OK && total != 0) {
-        staged->bytes = ronchi_alloc(source->context, total);
-        if (!staged->bytes)
-            status = ronchi_fail(err, RONCHI_ERR_MEMORY, source->path, RONCHI_NO_OFFSET,
-                                 "no memory for %zu stored bytes", total);
-        else
-            status = stage_pass(state, first, count, staged, &table, err);
-    }
-    ronchi_hdf5_leave(&guard);
+    ronchi_stored_frame *places = ronchi_calloc(source->context, (size_t)count, sizeof *places);
+    bool known = false;
+    ronchi_status status = places ? ronchi_h5_locate(source, first, count, places, &known, err) : RONCHI_OK;
+    if (status == RONCHI_OK && known)
+        status = stage_located(state, source->context, places, count, staged, &total, err);
+    else if (status == RONCHI_OK)
+        status = stage_by_library(source, first, count, staged, &total, err);
+    ronchi_free(source->context, places);
     out->first = first;
     out->count = count;
     out->state = staged;
@@ -262,7 +315,7 @@ static ronchi_status read_layer(const ronchi_source *source, size_t part, uint64
         memcpy(dst, state->layer + (size_t)(local - first) * state->frame_bytes, state->frame_bytes);
         return RONCHI_OK;
     }
-    ronchi_status status = dataset_of(state, part, &dataset, err);
+    ronchi_status status = ronchi_h5_dataset(state, part, &dataset, err);
     if (status != RONCHI_OK)
         return status;
     if (kept) {
@@ -294,7 +347,7 @@ ronchi_status ronchi_h5_decode(const ronchi_source *source, const ronchi_staged 
     if (!bytes || frame < staged->first || frame - staged->first >= staged->count)
         return ronchi_fail(err, RONCHI_ERR_ARGUMENT, source->path, RONCHI_NO_OFFSET, "frame %llu is not staged",
                            (ull)frame);
-    size_t part = part_of(state, frame);
+    size_t part = ronchi_h5_part_of(state, frame);
     const ronchi_h5_part *p = &state->parts[part];
     ronchi_error why;
     ronchi_status status;

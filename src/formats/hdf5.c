@@ -66,13 +66,17 @@ static ronchi_status hdf5_make(ronchi_h5_survey *survey, ronchi_source **out, ro
 {
     ronchi_source *source = ronchi_source_new(survey->context, &ronchi_format_hdf5, survey->path);
     ronchi_h5_state *state = calloc(1, sizeof *state);
-    if (!source || !state) {
+    ronchi_h5_places *places = calloc(survey->n_parts + 1, sizeof *places);
+    if (!source || !state || !places) {
         free(source);
         free(state);
+        free(places);
         return ronchi_fail(err, RONCHI_ERR_MEMORY, survey->path, RONCHI_NO_OFFSET, "no memory for the source");
     }
     for (size_t i = 0; i < RONCHI_H5_OPEN; i++)
         state->open[i].part = SIZE_MAX;
+    state->places = places;
+    state->input_file = SIZE_MAX;
     state->files = survey->files;
     state->n_files = survey->n_files;
     state->parts = survey->parts;
@@ -113,6 +117,7 @@ static ronchi_status hdf5_open(ronchi_context *context, const char *path, const 
 static void hdf5_close(ronchi_source *source)
 {
     ronchi_h5_state *state = source->state;
+    ronchi_h5_places_free(source->context, state);
     ronchi_h5_close_all(source->context, state);
     for (size_t i = 0; i < state->n_files; i++)
         free(state->files[i].path);
@@ -132,5 +137,7 @@ const ronchi_format ronchi_format_hdf5 = {
     .stage = ronchi_h5_stage,
     .decode = ronchi_h5_decode,
     .unstage = ronchi_h5_unstage,
+    .locate = ronchi_h5_locate,
+    .file = ronchi_h5_file_path,
     .close = hdf5_close,
 };
