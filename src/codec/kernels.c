@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "codec/bitshuffle_core.h"
-#include "codec/lane_rans.h"
+#include "codec/lane_rans_encode.h"
 #include "codec/stream_kernels.h"
 #include "codec/sum_kernels.h"
 #include "ronchi/core.h"
@@ -19,6 +19,8 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     kernels->bitshuffle = ronchi_bitshuffle_c;
     kernels->lane_decode16 = ronchi_lane_decode16_c;
     kernels->lane_sum = ronchi_lane_sum_c;
+    kernels->lane_stats = ronchi_lane_stats_c;
+    kernels->lane_encode = ronchi_lane_encode_c;
     kernels->add_sums = ronchi_add_sums_c;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (cpu & RONCHI_CPU_AVX2) {
@@ -31,6 +33,8 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
         kernels->bitshuffle = ronchi_bitshuffle_avx512;
         kernels->lane_decode16 = ronchi_lane_decode16_avx512;
         kernels->lane_sum = ronchi_lane_sum_avx512;
+        kernels->lane_stats = ronchi_lane_stats_avx512;
+        kernels->lane_encode = ronchi_lane_encode_avx512;
         ronchi_stream_kernels_avx512(kernels);
     }
     /* The first processors with AVX-512 lower their clock for wide vectors, which costs the LZ4 decoder around this

@@ -58,8 +58,29 @@ typedef struct ronchi_lane_table {
     uint64_t inverse[LANE_SYMBOLS]; /* floor(2^40 / f) + 1, so that x / f = x * inverse >> 40 for x < f << 24 */
 } ronchi_lane_table;
 
+/*
+ * One model's table as vector encoders want it, by symbol; those without slots stand for the escape.
+ *
+ * For x < f << 24: x / f = (x + bump) * inverse >> 32 >> (rotate & 31); why stands where they are computed.
+ */
+typedef struct ronchi_lane_code {
+    uint8_t place[LANE_SLOTS]; /* slot of (first[symbol] + rank) */
+    uint32_t inverse[LANE_SYMBOLS];
+    uint32_t rotate[LANE_SYMBOLS];
+    uint32_t bump[LANE_SYMBOLS]; /* 0 or 1 */
+    uint8_t frequency[LANE_SYMBOLS];
+    uint8_t first[LANE_SYMBOLS];
+    uint8_t coded[LANE_SYMBOLS]; /* the symbol itself, or 15 */
+    uint8_t even;                /* all bumps are 1 */
+    uint8_t largest;             /* symbol of the largest frequency, the lowest of several */
+    uint8_t top;                 /* symbols 0..top - 1 have slots, top has none (or is the escape) */
+    uint8_t shift;               /* sparse: log2 of the rows of a group */
+    uint8_t padding[12];
+} ronchi_lane_code;
+
 /* All models, index id - 1, and what else is computed once.  Constant after ronchi_lane_tables_fill(). */
 struct ronchi_lane_tables {
+    ronchi_lane_code code[LANE_MODELS];
     ronchi_lane_table model[LANE_MODELS];
     uint32_t crc[256];
 };
@@ -140,15 +161,6 @@ const char *ronchi_lane_sum_avx512(const ronchi_lane_tables *tables, const ronch
 const char *ronchi_lane_decode_plain16(const ronchi_lane_brick *brick, size_t s, size_t p, uint32_t largest,
                                        uint16_t *out);
 
-/*
- * ronchi_lane_encode() encodes counts [n_pixels][pitch] (pitch a multiple of LANE_SPAN, at least n_positions) into
- * 'out' of LANE_BRICK_WORDS words and returns the number of words.  'work' is scratch.
- */
-typedef struct ronchi_lane_work ronchi_lane_work;
-size_t ronchi_lane_work_size(void);
-size_t ronchi_lane_encode(const ronchi_lane_tables *tables, const uint32_t *counts, size_t n_pixels, size_t n_positions,
-                          ronchi_lane_work *work, uint16_t *out);
-
 /* Words that a brick can have at most: packed as a whole at 32 bits. */
 #define LANE_BRICK_WORDS (4 + 2 * LANE_TILE * LANE_STREAMS * LANE_SPAN)
 
@@ -162,6 +174,7 @@ typedef struct ronchi_lane_stats {
     uint64_t sum_low, sum_low2; /* of d and d * d, d = min(count - low, 65535) */
 } ronchi_lane_stats;
 
+/* Models of a brick's pixels, with shift and base of wide ones, width and base of packed ones. */
 typedef struct ronchi_lane_choice {
     uint8_t id[LANE_TILE], shift[LANE_TILE], width[LANE_TILE];
     int64_t base[LANE_TILE];

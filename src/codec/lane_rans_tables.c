@@ -228,11 +228,50 @@ static void fill_table(ronchi_lane_table *table, const uint8_t *f)
     }
 }
 
+/*
+ * Division by f of x < f * 2^24, with k = 32 + floor(log2 f) and 2^k = m f + e, 1 <= e <= f, so m < 2^32.  Write
+ * x = q f + r.  Then (x + 1) m / 2^k = q + (r + 1) / f - (x + 1) e / (f 2^k), which is below q + 1, and not below q if
+ * (x + 1) e <= 2^k: as x + 1 <= f 2^24, if f e <= 2^(k - 24).  Else, which only happens for f > 128, x (m + 1) / 2^k =
+ * q + r / f + x (f - e) / (f 2^k) is below q + 1 if f (f - e) < 2^(k - 24), and never below q.  One of both holds for
+ * every f of 1..255; tests try the tables. The product is then cut by 32 and by k - 32 bits.
+ */
+static void fill_division(ronchi_lane_code *code, unsigned k, uint64_t f)
+{
+    unsigned log = 0;
+    while (f >> (log + 1))
+        log++;
+    uint64_t power = UINT64_C(1) << (32 + log), m = (power - 1) / f, e = power - m * f;
+    bool down = f * e <= power >> 24;
+    code->inverse[k] = (uint32_t)(down ? m : m + 1);
+    code->bump[k] = down;
+    code->rotate[k] = log;
+    code->even &= (uint8_t)down;
+}
+
+static void fill_code(ronchi_lane_code *code, const ronchi_lane_table *table)
+{
+    memset(code, 0, sizeof *code);
+    memcpy(code->place, table->place, LANE_SLOTS);
+    code->even = 1;
+    code->largest = table->largest;
+    code->shift = table->shift;
+    for (unsigned k = 0; k < LANE_SYMBOLS; k++) {
+        unsigned c = table->frequency[k] ? k : LANE_ESCAPE;
+        code->coded[k] = (uint8_t)c;
+        code->frequency[k] = table->frequency[c];
+        code->first[k] = table->first[c];
+        fill_division(code, k, table->frequency[c]);
+    }
+    while (code->coded[code->top] < LANE_ESCAPE)
+        code->top++;
+}
+
 void ronchi_lane_tables_fill(ronchi_lane_tables *tables)
 {
     for (size_t m = 0; m < LANE_MODELS; m++) {
         fill_table(&tables->model[m], frequency[m]);
         tables->model[m].shift = m < LANE_SPARSE ? sparse_shift[m] : 0;
+        fill_code(&tables->code[m], &tables->model[m]);
     }
     for (uint32_t i = 0; i < 256; i++) {
         uint32_t c = i;

@@ -79,6 +79,22 @@ typedef const char *ronchi_lane_sum_fn(const struct ronchi_lane_tables *tables, 
                                        size_t first, size_t n, uint64_t take, uint32_t largest, uint16_t *scratch,
                                        uint32_t *sums);
 
+struct ronchi_lane_stats;
+struct ronchi_lane_choice;
+struct ronchi_lane_pixels;
+struct ronchi_lane_half;
+
+/* Statistics of n counts, 1 <= n <= 1024, by which models are chosen. */
+typedef void ronchi_lane_stats_fn(const uint16_t *counts, size_t n, struct ronchi_lane_stats *out);
+
+/*
+ * Encodes all streams of a brick under the models chosen, which some pixel's symbols must need, to halves [n_streams].
+ * 'stats' are the pixels' statistics; how they are used is up to the version, the words are the same.
+ */
+typedef void ronchi_lane_encode_fn(const struct ronchi_lane_tables *tables, const struct ronchi_lane_pixels *pixels,
+                                   const struct ronchi_lane_stats *stats, const struct ronchi_lane_choice *choice,
+                                   struct ronchi_lane_half *halves);
+
 /* ------------------------------------------------------------------------------- planes of sums (codec/sum_index.h) */
 
 /* sums[i] += from[i] for n unsigned values of 1, 2 or 4 bytes, modulo 2^32; 'from' is aligned to their size. */
@@ -95,6 +111,8 @@ typedef struct ronchi_kernels {
     ronchi_total_fn *total;
     ronchi_lane_decode_fn *lane_decode16;
     ronchi_lane_sum_fn *lane_sum;
+    ronchi_lane_stats_fn *lane_stats;
+    ronchi_lane_encode_fn *lane_encode;
     ronchi_add_sums_fn *add_sums;
 } ronchi_kernels;
 
