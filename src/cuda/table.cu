@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // table.cu - the one export of libronchi_cuda.so: the table of everything in it.
 #include "cuda/runtime_table.cuh"
+#include "formats/bslz4_cuda.h"
 
 // Operations are named here, beside their slot in ronchi_cuda_table.
 
@@ -12,7 +13,7 @@ static ronchi_cuda_table make_table(void)
     table.version = RONCHI_VERSION_STRING;
     ronchi_cuda_runtime_fill(&table);
     table.lane = nullptr;
-    table.bslz4 = nullptr;
+    table.bslz4 = &ronchi_bslz4_cuda_functions;
     return table;
 }
 
