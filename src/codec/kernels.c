@@ -21,12 +21,14 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     kernels->lane_sum = ronchi_lane_sum_c;
     kernels->lane_stats = ronchi_lane_stats_c;
     kernels->lane_encode = ronchi_lane_encode_c;
+    kernels->weigh_planes = ronchi_weigh_planes_c;
     kernels->add_sums = ronchi_add_sums_c;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (cpu & RONCHI_CPU_AVX2) {
         kernels->bitunshuffle = ronchi_bitunshuffle_avx2;
         kernels->bitshuffle = ronchi_bitshuffle_avx2;
         ronchi_stream_kernels_avx2(kernels);
+        kernels->weigh_planes = ronchi_weigh_planes_avx2;
         kernels->add_sums = ronchi_add_sums_avx2;
     }
     if (cpu & RONCHI_CPU_AVX512) {
@@ -35,6 +37,7 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
         kernels->lane_sum = ronchi_lane_sum_avx512;
         kernels->lane_stats = ronchi_lane_stats_avx512;
         kernels->lane_encode = ronchi_lane_encode_avx512;
+        kernels->weigh_planes = ronchi_weigh_planes_avx512;
         ronchi_stream_kernels_avx512(kernels);
     }
     /* The first processors with AVX-512 lower their clock for wide vectors, which costs the LZ4 decoder around this

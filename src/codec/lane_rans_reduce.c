@@ -28,7 +28,10 @@ typedef struct reduce_job {
     size_t index_rows; /* scan rows of an item that adds from the index */
     bool pixels;       /* sums or maxima of pixels are wanted */
     uint32_t *counts;  /* [threads][LANE_STREAMS][STREAM_COUNTS] */
-    uint64_t *sums;    /* [threads][n_planes + 1][POSITIONS]: planes, and 32-bit scratch */
+    uint64_t *sums;    /* [threads][n_planes][POSITIONS] */
+    uint32_t *sums32;  /* [threads][n_planes + LANE_STREAMS][LANE_SPAN] scratch */
+    uint16_t *weights; /* [threads][n_planes][LANE_TILE] scratch */
+    bool *together;    /* [threads][n_planes] scratch */
 } reduce_job;
 
 /* Positions of a rectangle that lie in that of the reduction: their indices there, or SIZE_MAX. */
@@ -45,8 +48,7 @@ static void find_places(const reduce_job *job, ronchi_lane_cut rect, places *out
     size_t first = SIZE_MAX, last = 0;
     out->n = rect.rows * rect.cols;
     out->all = true;
-    for (size_t i = 0; i < out->n; i++) {
-        size_t row = rect.row + i / rect.cols, col = rect.col + i % rect.cols;
+    for (size_t i = 0, row = rect.row, col = rect.col; i < out->n; i++) {
         bool in = row >= r->scan_row && row - r->scan_row < r->scan_rows && col >= r->scan_col &&
                   col - r->scan_col < r->scan_cols;
         out->at[i] = in ? (row - r->scan_row) * r->scan_cols + col - r->scan_col : SIZE_MAX;
@@ -55,14 +57,21 @@ static void find_places(const reduce_job *job, ronchi_lane_cut rect, places *out
         in = in && (!r->select || r->select[out->at[i]]);
         out->keep[i] = in ? UINT16_MAX : 0;
         out->all &= in;
+        row += ++col == rect.col + rect.cols;
+        col -= col == rect.col + rect.cols ? rect.cols : 0;
     }
     out->first_stream = first / LANE_SPAN; /* rectangles that the region does not touch are not visited */
     out->n_streams = last / LANE_SPAN - out->first_stream + 1;
 }
 
-static size_t pixel_of(const ronchi_lane_store *store, ronchi_lane_cut tile, size_t p)
+/* Detector indices of a tile's pixels. */
+static void list_pixels(const ronchi_lane_store *store, size_t tile, size_t *out)
 {
-    return (tile.row + p / tile.cols) * store->base.shape.det_cols + tile.col + p % tile.cols;
+    const ronchi_lane_cut cut = ronchi_lane_tile(&store->layout, tile);
+    size_t n = 0;
+    for (size_t r = 0; r < cut.rows; r++)
+        for (size_t c = 0; c < cut.cols; c++)
+            out[n++] = (cut.row + r) * store->base.shape.det_cols + cut.col + c;
 }
 
 /* ------------------------------------------------------------------------------------------------------ one tile */
@@ -97,91 +106,161 @@ static void add_pixel(const reduce_job *job, size_t pixel, const void *counts, s
         raise_shared(&job->r->pixel_max[pixel], max);
 }
 
-/* Adds weight x counts of one pixel: in 32 bits and with the kernel while 64 such pixels are sure to fit. */
-static void add_counts(const reduce_job *job, const void *counts, size_t p, size_t n, uint32_t weight, uint64_t sign,
-                       uint32_t *sums32, uint64_t *sums)
-{
-    if (job->store->layout.value_bytes < 4 && weight <= UINT32_MAX / LANE_TILE / UINT16_MAX) {
-        job->kernels->weigh((const uint16_t *)counts + p * LANE_SPAN, n, weight, sums32);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        sums[i] += sign * weight *
-                   (job->store->layout.value_bytes < 4 ? ((const uint16_t *)counts)[p * LANE_SPAN + i]
-                                                       : ((const uint32_t *)counts)[p * LANE_SPAN + i]);
-}
-
 static const ronchi_lane_part *part_of(const reduce_job *job, size_t plane, size_t tile)
 {
     return &job->plan.parts[plane * job->store->layout.n_tiles + tile];
 }
 
-/* One decoded stream into one plane; what lies outside a mask is taken away: all modulo 2^64. */
-static void add_plane(const reduce_job *job, size_t k, size_t tile, const void *counts, size_t n, uint32_t *sums32,
-                      uint64_t *sums)
+/* What is known of a tile while its streams are added up. */
+typedef struct tile_state {
+    size_t tile, pixel[LANE_TILE]; /* detector indices */
+    /* the planes of which a stream's sums are sure to fit 32 bits are added together */
+    bool *together;          /* [n_planes] */
+    uint16_t *weights;       /* [n_together][LANE_TILE], in the order of 'list' */
+    uint8_t list[LANE_TILE]; /* all pixels that any of them takes */
+    size_t n_list, n_together;
+} tile_state;
+
+static uint32_t weight_at(const reduce_job *job, size_t plane, const ronchi_lane_part *part, const tile_state *t,
+                          size_t p)
 {
-    const ronchi_lane_part *part = part_of(job, k, tile);
-    const ronchi_lane_cut cut = ronchi_lane_tile(&job->store->layout, tile);
-    const uint64_t sign = part->outside ? UINT64_MAX : 1;
-    if (!part->take)
-        return;
-    memset(sums32, 0, LANE_SPAN * sizeof *sums32);
-    for (size_t p = 0; p < LANE_TILE; p++)
-        if (part->take >> p & 1)
-            add_counts(job, counts, p, n, part->weight ? part->weight : job->r->planes[k][pixel_of(job->store, cut, p)],
-                       sign, sums32, sums);
-    for (size_t i = 0; i < n; i++)
-        sums[i] += sign * sums32[i];
+    if (!(part->take >> p & 1))
+        return 0;
+    return part->weight ? part->weight : job->r->planes[plane][t->pixel[p]];
 }
 
-/* One decoded stream into planes and pixels. */
-static void add_stream(const reduce_job *job, size_t tile, size_t s, const void *counts, const places *at,
+static bool fits(const reduce_job *job, size_t plane, const ronchi_lane_part *part, const tile_state *t)
+{
+    uint64_t sum = 0;
+    if (job->store->layout.value_bytes == 4 || !part->take || part->weight > INT16_MAX)
+        return false;
+    if (part->weight && part->weight <= UINT32_MAX / UINT16_MAX / LANE_TILE)
+        return true;
+    for (size_t p = 0; p < LANE_TILE; p++) {
+        uint32_t w = weight_at(job, plane, part, t, p);
+        sum += w <= INT16_MAX ? w : UINT32_MAX;
+    }
+    return sum <= UINT32_MAX / UINT16_MAX;
+}
+
+/* Finds the planes of a tile that are added together, and their weights. */
+static void find_together(const reduce_job *job, tile_state *t)
+{
+    uint64_t any = 0;
+    t->n_list = t->n_together = 0;
+    list_pixels(job->store, t->tile, t->pixel);
+    for (size_t k = 0; k < job->r->n_planes; k++) {
+        const ronchi_lane_part *part = part_of(job, k, t->tile);
+        t->together[k] = fits(job, k, part, t);
+        any |= t->together[k] ? part->take : 0;
+    }
+    for (size_t p = 0; p < LANE_TILE; p++)
+        if (any >> p & 1)
+            t->list[t->n_list++] = (uint8_t)p;
+    for (size_t k = 0; k < job->r->n_planes; k++) {
+        const ronchi_lane_part *part = part_of(job, k, t->tile);
+        uint16_t *weights = t->weights + t->n_together * LANE_TILE;
+        for (size_t j = 0; t->together[k] && j < t->n_list; j++)
+            weights[j] = (uint16_t)weight_at(job, k, part, t, t->list[j]);
+        t->n_together += t->together[k];
+    }
+}
+
+/* One decoded stream into one plane, in 64 bits. */
+static void add_wide(const reduce_job *job, size_t k, const tile_state *t, const void *counts, size_t n, uint64_t *sums)
+{
+    const ronchi_lane_part *part = part_of(job, k, t->tile);
+    const uint64_t sign = part->outside ? UINT64_MAX : 1;
+    for (size_t p = 0; p < LANE_TILE; p++) {
+        const uint64_t weight = sign * weight_at(job, k, part, t, p);
+        const uint16_t *u16 = (const uint16_t *)counts + p * LANE_SPAN;
+        const uint32_t *u32 = (const uint32_t *)counts + p * LANE_SPAN;
+        for (size_t i = 0; weight && job->store->layout.value_bytes < 4 && i < n; i++)
+            sums[i] += weight * u16[i];
+        for (size_t i = 0; weight && job->store->layout.value_bytes == 4 && i < n; i++)
+            sums[i] += weight * u32[i];
+    }
+}
+
+/* One decoded stream into planes and pixels; what lies outside a mask is taken away: all modulo 2^64. */
+static void add_stream(const reduce_job *job, const tile_state *t, size_t s, const void *counts, const places *at,
                        uint32_t *sums32, uint64_t *sums)
 {
     const size_t n = ronchi_min_size(LANE_SPAN, at->n - s * LANE_SPAN);
-    const ronchi_lane_cut cut = ronchi_lane_tile(&job->store->layout, tile);
-    for (size_t k = 0; k < job->r->n_planes; k++)
-        add_plane(job, k, tile, counts, n, sums32, sums + k * POSITIONS + s * LANE_SPAN);
+    size_t found = 0;
+    memset(sums32, 0, t->n_together * LANE_SPAN * sizeof *sums32);
+    if (t->n_together)
+        job->kernels->weigh_planes(counts, t->list, t->n_list, n, t->weights, t->n_together, sums32);
+    for (size_t k = 0; k < job->r->n_planes; k++) {
+        const ronchi_lane_part *part = part_of(job, k, t->tile);
+        uint64_t *to = sums + k * POSITIONS + s * LANE_SPAN;
+        const uint64_t sign = part->outside ? UINT64_MAX : 1;
+        for (size_t i = 0; t->together[k] && i < n; i++)
+            to[i] += sign * sums32[found * LANE_SPAN + i];
+        found += t->together[k];
+        if (!t->together[k] && part->take)
+            add_wide(job, k, t, counts, n, to);
+    }
     for (size_t p = 0; job->pixels && p < LANE_TILE; p++)
-        if (job->plan.valid[tile] >> p & 1)
-            add_pixel(job, pixel_of(job->store, cut, p), counts, p, s, at);
+        if (job->plan.valid[t->tile] >> p & 1)
+            add_pixel(job, t->pixel[p], counts, p, s, at);
 }
 
-/* The plane that alone wants a tile, with one weight; or SIZE_MAX. */
-static size_t single_plane(const reduce_job *job, size_t tile)
+/* The pixels of a tile that all planes take alike, each with one weight; or 0. */
+static uint64_t shared_take(const reduce_job *job, size_t tile)
 {
-    size_t found = SIZE_MAX;
+    uint64_t take = 0;
     for (size_t k = 0; k < job->r->n_planes; k++) {
         const ronchi_lane_part *part = part_of(job, k, tile);
-        if (part->take && (found != SIZE_MAX || !part->weight))
-            return SIZE_MAX;
-        found = part->take ? k : found;
+        if (part->take && (!part->weight || (take && part->take != take)))
+            return 0;
+        take = part->take ? part->take : take;
     }
-    return found;
+    return take;
 }
 
-static const char *add_tile(const reduce_job *job, const ronchi_lane_brick *brick, size_t tile, size_t stop,
-                            const places *at, uint32_t *counts, uint64_t *sums)
+/* Sums while decoding. */
+static const char *add_shared(const reduce_job *job, const ronchi_lane_brick *brick, size_t tile, uint64_t take,
+                              const places *at, uint16_t *counts, uint32_t *sums32, uint64_t *sums)
+{
+    const size_t first = at->first_stream, n = at->n_streams;
+    memset(sums32, 0, n * LANE_SPAN * sizeof *sums32);
+    const char *wrong =
+        job->kernels->lane_sum(job->store->tables, brick, first, n, take,
+                               job->store->layout.value_bytes == 1 ? UINT8_MAX : UINT16_MAX, counts, sums32);
+    for (size_t k = 0; !wrong && k < job->r->n_planes; k++) {
+        const ronchi_lane_part *part = part_of(job, k, tile);
+        const uint64_t weight = part->outside ? -(uint64_t)part->weight : part->weight;
+        uint64_t *to = sums + k * POSITIONS + first * LANE_SPAN;
+        for (size_t i = 0; part->take && i < n * LANE_SPAN; i++)
+            to[i] += weight * sums32[i];
+    }
+    return wrong;
+}
+
+static const char *add_tile(const reduce_job *job, const ronchi_lane_brick *brick, size_t t, const places *at,
+                            size_t worker)
 {
     const ronchi_lane_tables *tables = job->store->tables;
+    const size_t tile = job->plan.tile[t], stop = job->plan.stop[t], n_planes = job->r->n_planes;
     const size_t bytes = job->store->layout.value_bytes, first = at->first_stream, n = at->n_streams;
-    const size_t single = job->pixels || bytes == 4 ? SIZE_MAX : single_plane(job, tile);
     const uint32_t largest = bytes == 1 ? UINT8_MAX : bytes == 2 ? UINT16_MAX : UINT32_MAX;
-    uint32_t *sums32 = (uint32_t *)(void *)(sums + job->r->n_planes * POSITIONS);
-    const char *wrong;
-    if (single != SIZE_MAX) {
-        const ronchi_lane_part *part = part_of(job, single, tile);
-        const uint64_t weight = part->outside ? -(uint64_t)part->weight : part->weight;
-        memset(sums32, 0, n * LANE_SPAN * sizeof *sums32);
-        wrong = job->kernels->lane_sum(tables, brick, first, n, part->take, largest, (uint16_t *)counts, sums32);
-        for (size_t i = 0; i < n * LANE_SPAN; i++)
-            sums[single * POSITIONS + first * LANE_SPAN + i] += weight * sums32[i];
-        return wrong;
-    }
-    wrong = bytes == 4 ? ronchi_lane_decode32(tables, brick, first, n, stop, largest, counts)
-                       : job->kernels->lane_decode16(tables, brick, first, n, stop, largest, (uint16_t *)counts);
+    const uint64_t take = job->pixels || bytes == 4 ? 0 : shared_take(job, tile);
+    uint32_t *counts = job->counts + worker * LANE_STREAMS * STREAM_COUNTS;
+    uint32_t *sums32 = job->sums32 + worker * (n_planes + LANE_STREAMS) * LANE_SPAN;
+    uint64_t *sums = job->sums + worker * n_planes * POSITIONS;
+    if (take)
+        return add_shared(job, brick, tile, take, at, (uint16_t *)counts, sums32, sums);
+    const char *wrong = bytes == 4
+                            ? ronchi_lane_decode32(tables, brick, first, n, stop, largest, counts)
+                            : job->kernels->lane_decode16(tables, brick, first, n, stop, largest, (uint16_t *)counts);
+    tile_state state = {.tile = tile,
+                        .together = job->together + worker * n_planes,
+                        .weights = job->weights + worker * n_planes * LANE_TILE};
+    if (!wrong)
+        find_together(job, &state);
     for (size_t k = 0; !wrong && k < n; k++)
-        add_stream(job, tile, first + k, (const char *)counts + k * STREAM_COUNTS * (bytes == 4 ? 4 : 2), at, sums32,
+        add_stream(job, &state, first + k, (const char *)counts + k * STREAM_COUNTS * (bytes == 4 ? 4 : 2), at, sums32,
                    sums);
     return wrong;
 }
@@ -196,8 +275,7 @@ static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_
     const size_t run = item % job->n_runs, k = item / job->n_runs;
     const size_t rect =
         (job->rect_row + k / job->rects_across) * l->rects_across + job->rect_col + k % job->rects_across;
-    uint32_t *counts = job->counts + worker * LANE_STREAMS * STREAM_COUNTS;
-    uint64_t *sums = job->sums + worker * (job->r->n_planes + 1) * POSITIONS;
+    uint64_t *sums = job->sums + worker * job->r->n_planes * POSITIONS;
     places at;
     find_places(job, ronchi_lane_rect(l, rect), &at);
     memset(sums, 0, job->r->n_planes * POSITIONS * sizeof *sums);
@@ -206,7 +284,7 @@ static ronchi_status reduce_item(void *user, size_t item, size_t worker, ronchi_
         ronchi_status status = ronchi_lane_brick_at(store, rect, job->plan.tile[t], &brick, err);
         if (status != RONCHI_OK)
             return status;
-        const char *wrong = add_tile(job, &brick, job->plan.tile[t], job->plan.stop[t], &at, counts, sums);
+        const char *wrong = add_tile(job, &brick, t, &at, worker);
         if (wrong)
             return ronchi_lane_bad(store, rect, job->plan.tile[t], wrong, err);
     }
@@ -250,8 +328,11 @@ static ronchi_status run_all(reduce_job *job, ronchi_error *err)
     if (status != RONCHI_OK)
         return status;
     job->counts = ronchi_alloc(base->context, threads * LANE_STREAMS * STREAM_COUNTS * sizeof *job->counts);
-    job->sums = ronchi_alloc(base->context, threads * (r->n_planes + 1) * POSITIONS * sizeof *job->sums);
-    if (!job->counts || !job->sums)
+    job->sums = ronchi_alloc(base->context, threads * r->n_planes * POSITIONS * sizeof *job->sums);
+    job->sums32 = ronchi_alloc(base->context, threads * (r->n_planes + LANE_STREAMS) * LANE_SPAN * sizeof *job->sums32);
+    job->weights = ronchi_alloc(base->context, threads * r->n_planes * LANE_TILE * sizeof *job->weights);
+    job->together = ronchi_alloc(base->context, threads * r->n_planes * sizeof *job->together);
+    if (!job->counts || !job->sums || !job->sums32 || !job->weights || !job->together)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a reduction");
     job->index_rows = ronchi_div_up(INDEX_RUN, r->scan_cols);
     if (job->store->index)
@@ -289,5 +370,8 @@ ronchi_status ronchi_lane_reduce(const ronchi_store *base, const ronchi_reductio
     ronchi_lane_plan_free(job.store, &job.plan);
     ronchi_free(base->context, job.counts);
     ronchi_free(base->context, job.sums);
+    ronchi_free(base->context, job.sums32);
+    ronchi_free(base->context, job.weights);
+    ronchi_free(base->context, job.together);
     return status;
 }

@@ -5,8 +5,11 @@
 
 #include "core/kernels.h"
 
+ronchi_weigh_planes_fn ronchi_weigh_planes_c;
 ronchi_add_sums_fn ronchi_add_sums_c;
 #if defined(__x86_64__) && defined(__GNUC__)
+ronchi_weigh_planes_fn ronchi_weigh_planes_avx2;
+ronchi_weigh_planes_fn ronchi_weigh_planes_avx512;
 ronchi_add_sums_fn ronchi_add_sums_avx2;
 #endif
 

@@ -95,6 +95,14 @@ typedef void ronchi_lane_encode_fn(const struct ronchi_lane_tables *tables, cons
                                    const struct ronchi_lane_stats *stats, const struct ronchi_lane_choice *choice,
                                    struct ronchi_lane_half *halves);
 
+/*
+ * Adds decoded counts [64][512] to several planes at once: sums[k][i] += the sum over j < n_pixels of weights[k][j] x
+ * counts[pixels[j]][i], i < n <= 512, k < n_planes, modulo 2^32.  weights [n_planes][64]: at most 32767 each.  sums
+ * [n_planes][512]: those from n on get anything.
+ */
+typedef void ronchi_weigh_planes_fn(const uint16_t *counts, const uint8_t *pixels, size_t n_pixels, size_t n,
+                                    const uint16_t *weights, size_t n_planes, uint32_t *sums);
+
 /* ------------------------------------------------------------------------------- planes of sums (codec/sum_index.h) */
 
 /* sums[i] += from[i] for n unsigned values of 1, 2 or 4 bytes, modulo 2^32; 'from' is aligned to their size. */
@@ -113,6 +121,7 @@ typedef struct ronchi_kernels {
     ronchi_lane_sum_fn *lane_sum;
     ronchi_lane_stats_fn *lane_stats;
     ronchi_lane_encode_fn *lane_encode;
+    ronchi_weigh_planes_fn *weigh_planes;
     ronchi_add_sums_fn *add_sums;
 } ronchi_kernels;
 

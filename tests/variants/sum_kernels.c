@@ -34,6 +34,43 @@ static void add_sums(void **unused)
     }
 }
 
+/* Decoded counts into several planes, up to the largest counts and weights; positions behind n are left to anything. */
+static void weigh_planes(void **unused)
+{
+    (void)unused;
+    enum { PLANES = 9, TILE = 64, SPAN = 512 };
+    static uint16_t counts[TILE][SPAN], weights[PLANES][TILE];
+    static uint32_t got[PLANES][SPAN], want[PLANES][SPAN];
+    uint64_t state = 4;
+    for (size_t v = 0; v < sizeof disable / sizeof disable[0]; v++) {
+        ronchi_context *context = test_context(1, disable[v]);
+        for (int trial = 0; trial < 60; trial++) {
+            uint8_t pixels[TILE];
+            size_t n_pixels = test_below(&state, TILE + 1), n_planes = 1 + test_below(&state, PLANES);
+            size_t n = 1 + test_below(&state, SPAN);
+            unsigned big = (unsigned)test_below(&state, 4);
+            for (size_t i = 0; i < TILE * SPAN; i++)
+                counts[i / SPAN][i % SPAN] = big == 3 ? UINT16_MAX : (uint16_t)(test_random(&state) >> (48 + 5 * big));
+            for (size_t i = 0; i < PLANES * TILE; i++)
+                weights[i / TILE][i % TILE] = test_below(&state, 3)
+                                                  ? big == 3 ? INT16_MAX : (uint16_t)test_below(&state, 2)
+                                                  : (uint16_t)test_below(&state, 32768);
+            for (size_t j = 0; j < n_pixels; j++)
+                pixels[j] = (uint8_t)test_below(&state, TILE);
+            for (size_t k = 0; k < n_planes; k++)
+                for (size_t i = 0; i < SPAN; i++) {
+                    want[k][i] = got[k][i] = (uint32_t)test_random(&state);
+                    for (size_t j = 0; j < n_pixels; j++)
+                        want[k][i] += (uint32_t)weights[k][j] * counts[pixels[j]][i];
+                }
+            ronchi_context_kernels(context)->weigh_planes(counts[0], pixels, n_pixels, n, weights[0], n_planes, got[0]);
+            for (size_t k = 0; k < n_planes; k++)
+                assert_memory_equal(got[k], want[k], n * sizeof **want);
+        }
+        ronchi_context_destroy(context);
+    }
+}
+
 /* Planes of every width, so large that 32 bits do not hold a few of them, with several weights. */
 static void add_index(void **unused)
 {
@@ -77,6 +114,7 @@ static void add_index(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(add_sums), cmocka_unit_test(add_index)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(add_sums), cmocka_unit_test(weigh_planes),
+                                       cmocka_unit_test(add_index)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
