@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /*
- * A profile is one exact way to lay out encoded counts.  AUTO takes the default for the data: column-rans-v2 for uint8
- * and uint16 counts, the bit lanes for float32 and for uint32 counts that do not fit 16 bits.
+ * A profile is one exact way to lay out encoded counts.  AUTO takes the default for the data: lane-rans-v1 for counts,
+ * the bit lanes for float32.
  */
 typedef enum ronchi_profile_id {
     RONCHI_PROFILE_AUTO = 0,

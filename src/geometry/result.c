@@ -21,18 +21,12 @@ static bool holds(ronchi_profile_id id, ronchi_dtype dtype)
     }
 }
 
-static ronchi_profile_id default_profile(ronchi_dtype dtype)
-{
-    if (dtype == RONCHI_F32)
-        return RONCHI_PROFILE_FLOAT_LANES;
-    return dtype == RONCHI_U32 ? RONCHI_PROFILE_UINT32_LANES : RONCHI_PROFILE_COLUMN;
-}
-
 ronchi_status ronchi_result_store(const ronchi_acquisition *from, const ronchi_shape *shape, ronchi_dtype dtype,
                                   const uint8_t *valid, ronchi_store **out, ronchi_error *err)
 {
     ronchi_profile_id id = from->store->profile->id;
-    const ronchi_profile *profile = ronchi_profile_find(holds(id, dtype) ? id : default_profile(dtype));
+    const ronchi_profile *profile =
+        ronchi_profile_find(holds(id, dtype) ? id : RONCHI_PROFILE_LANE); /* of counts: sums are */
     *out = NULL;
     if (!profile || !profile->create)
         return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, from->info.source_name, RONCHI_NO_OFFSET,

@@ -171,15 +171,7 @@ static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, 
 
 static ronchi_profile_id default_profile(ronchi_dtype dtype)
 {
-    if (dtype == RONCHI_F32)
-        return RONCHI_PROFILE_FLOAT_LANES;
-    return RONCHI_PROFILE_COLUMN;
-}
-
-/* The profile that holds uint32 counts above 16 bits when 'id' was tried with uint16. */
-static ronchi_profile_id wide_profile(ronchi_profile_id id)
-{
-    return id == RONCHI_PROFILE_LANE ? RONCHI_PROFILE_LANE : RONCHI_PROFILE_UINT32_LANES;
+    return dtype == RONCHI_F32 ? RONCHI_PROFILE_FLOAT_LANES : RONCHI_PROFILE_LANE;
 }
 
 static ronchi_status build_store(load *l, ronchi_error *err)
@@ -203,7 +195,7 @@ static ronchi_status build_store(load *l, ronchi_error *err)
     l->n_zeroed = 0;
     if (err) /* the first attempt's failure is no error of the call */
         memset(err, 0, sizeof *err);
-    return attempt(l, wide_profile(id), RONCHI_U32, err);
+    return attempt(l, id, RONCHI_U32, err);
 }
 
 /* ------------------------------------------------------------------------------------------- store to acquisition */

@@ -52,14 +52,14 @@ out_is <<E
 a_master.h5 -> a.qem
   counts    12 x 10 scan, 32 x 32 detector, uint16, SIZE as a dense array
   source    SIZE
-  copy      SIZE, column-rans-v2: X times smaller than dense, X of the source
+  copy      SIZE, lane-rans-v1: X times smaller than dense, X of the source
   exact     yes: encoded exactly from the source's counts
   verified  every count of the copy equals the source's
   time      T of dense counts
 E
 run 0 verify a.qem --against a_master.h5
 out_is <<E
-a.qem: whole: 12 x 10 scan, 32 x 32 detector, uint16, column-rans-v2
+a.qem: whole: 12 x 10 scan, 32 x 32 detector, uint16, lane-rans-v1
 checked: digests, layout, every stream and every index sum
 compared: every count equals a_master.h5
 not kept by the copy:

@@ -216,7 +216,7 @@ static void test_against_numpy(void **state)
         options.threads = 1 + (uint32_t)b % 2;
         assert_int_equal(ronchi_context_create(&options, &context, NULL), RONCHI_OK);
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
-            check(context, k, RONCHI_ENCODED, RONCHI_PROFILE_AUTO);
+            check(context, k, RONCHI_ENCODED, RONCHI_PROFILE_COLUMN);
         for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k += 3)
             check(context, k, RONCHI_DENSE, RONCHI_PROFILE_AUTO);
         /* lane-rans-v1 decodes whole rectangles of the scan: they must fit */

@@ -86,7 +86,8 @@ static ronchi_acquisition *make_with(ronchi_dtype dtype, bool large, int32_t rep
 
 static ronchi_acquisition *make(ronchi_dtype dtype, bool large, int32_t representation)
 {
-    return make_with(dtype, large, representation, RONCHI_PROFILE_AUTO);
+    ronchi_profile_id counts = large ? RONCHI_PROFILE_UINT32_LANES : RONCHI_PROFILE_COLUMN;
+    return make_with(dtype, large, representation, dtype == RONCHI_F32 ? RONCHI_PROFILE_AUTO : counts);
 }
 
 /* All raw values as float64: exact for every dtype here. */
@@ -252,10 +253,10 @@ static void test_moves(void **state)
         bool large;
         int32_t representation;
         ronchi_profile_id profile;
-    } kinds[] = {{RONCHI_U8, false, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
-                 {RONCHI_U16, false, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
-                 {RONCHI_U32, false, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
-                 {RONCHI_U32, true, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
+    } kinds[] = {{RONCHI_U8, false, RONCHI_ENCODED, RONCHI_PROFILE_COLUMN},
+                 {RONCHI_U16, false, RONCHI_ENCODED, RONCHI_PROFILE_COLUMN},
+                 {RONCHI_U32, false, RONCHI_ENCODED, RONCHI_PROFILE_COLUMN},
+                 {RONCHI_U32, true, RONCHI_ENCODED, RONCHI_PROFILE_UINT32_LANES},
                  {RONCHI_F32, false, RONCHI_ENCODED, RONCHI_PROFILE_AUTO},
                  {RONCHI_U16, false, RONCHI_DENSE, RONCHI_PROFILE_AUTO},
                  {RONCHI_U8, false, RONCHI_ENCODED, RONCHI_PROFILE_LANE},
@@ -603,7 +604,10 @@ static void test_budget(void **state)
     ronchi_view view = ronchi_view_4d(counts, RONCHI_U16, &shape);
     ronchi_acquisition *acquisition, *out;
     ronchi_error err = {0};
-    assert_int_equal(ronchi_acquisition_encode(small, &view, NULL, NULL, &acquisition, &err), RONCHI_OK);
+    ronchi_load_options load;
+    ronchi_load_options_defaults(&load);
+    load.profile = RONCHI_PROFILE_COLUMN;
+    assert_int_equal(ronchi_acquisition_encode(small, &view, NULL, &load, &acquisition, &err), RONCHI_OK);
     assert_int_equal(ronchi_geometry_rotate_scan(acquisition, 90, NULL, NULL, &out, &err), RONCHI_ERR_MEMORY);
     assert_non_null(strstr(err.message, "--budget"));
     assert_int_equal(ronchi_geometry_rotate_scan(acquisition, 180, NULL, NULL, &out, &err), RONCHI_OK);

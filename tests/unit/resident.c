@@ -68,7 +68,7 @@ static void check_narrowed(const ronchi_acquisition *a, const uint32_t *counts)
     assert_int_equal(ronchi_acquisition_describe(a, &info), RONCHI_OK);
     assert_int_equal(info.source_dtype, RONCHI_U32);
     assert_int_equal(info.dtype, RONCHI_U16);
-    assert_int_equal(info.profile, RONCHI_PROFILE_COLUMN);
+    assert_int_equal(info.profile, RONCHI_PROFILE_LANE);
     assert_int_equal(info.lossless, 1);
     assert_string_equal(info.mask_policy, "flagged-markers-in-table");
     assert_int_equal(info.flagged_pixels, 3);
@@ -136,13 +136,19 @@ static void uint32_that_does_not_fit_stays(void **state)
     ronchi_acquisition *a = encode(context, counts, RONCHI_U32, flagged, NULL);
     ronchi_acquisition_info info;
     assert_int_equal(ronchi_acquisition_describe(a, &info), RONCHI_OK);
-    assert_int_equal(info.profile, RONCHI_PROFILE_UINT32_LANES);
+    assert_int_equal(info.profile, RONCHI_PROFILE_LANE);
     assert_int_equal(info.dtype, RONCHI_U32);
     assert_int_equal(info.max_count, 65536);
     read_equals(a, counts);
     ronchi_acquisition_destroy(a);
     ronchi_load_options options;
     ronchi_load_options_defaults(&options);
+    options.profile = RONCHI_PROFILE_UINT32_LANES;
+    a = encode(context, counts, RONCHI_U32, flagged, &options);
+    assert_int_equal(ronchi_acquisition_describe(a, &info), RONCHI_OK);
+    assert_int_equal(info.profile, RONCHI_PROFILE_UINT32_LANES);
+    read_equals(a, counts);
+    ronchi_acquisition_destroy(a);
     options.profile = RONCHI_PROFILE_COLUMN;
     ronchi_view view = ronchi_view_4d(counts, RONCHI_U32, &shape), mask = ronchi_view_2d(flagged, RONCHI_U8, DR, DC);
     assert_int_equal(ronchi_acquisition_encode(context, &view, &mask, &options, &a, NULL), RONCHI_ERR_RANGE);
@@ -276,8 +282,10 @@ static void budget_bounds_blocks(void **state)
         ronchi_load_options options;
         ronchi_load_options_defaults(&options);
         options.verify = 1;
+        options.profile = RONCHI_PROFILE_COLUMN;
         ronchi_acquisition *a = encode(context, counts, RONCHI_U16, NULL, &options);
         read_equals(a, want);
+        assert_true(ronchi_context_decoded_peak(context) <= budget);
         ronchi_acquisition_destroy(a);
         ronchi_context_destroy(context);
     }
