@@ -58,6 +58,41 @@ static void check_size(ronchi_context *context, size_t rows, size_t cols, uint64
     ronchi_fft_destroy(fft);
 }
 
+/* Half spectra of real arrays: columns 0..cols/2 of the definition, and back to n times the array; the array is kept.
+ */
+static void check_real(ronchi_context *context, size_t rows, size_t cols, uint64_t *state)
+{
+    ronchi_fft_real *fft;
+    size_t n = rows * cols, half = cols / 2 + 1;
+    assert_int_equal(ronchi_fft_real_create(context, rows, cols, &fft, NULL), RONCHI_OK);
+    ronchi_complex *data = ronchi_alloc(context, n * sizeof *data),
+                   *got = ronchi_alloc(context, rows * half * sizeof *got);
+    float *image = ronchi_alloc(context, n * sizeof *image), *kept = ronchi_alloc(context, n * sizeof *kept);
+    double *want = malloc(2 * n * sizeof *want);
+    for (size_t i = 0; i < n; i++) {
+        kept[i] = image[i] = (float)uniform(state);
+        data[i] = (ronchi_complex){image[i], 0};
+    }
+    transform(data, rows, cols, -1, want);
+    ronchi_fft_real_forward(fft, image, got);
+    assert_memory_equal(image, kept, n * sizeof *image);
+    for (size_t u = 0; u < rows; u++)
+        for (size_t v = 0; v < half; v++) {
+            assert_true(fabs((double)got[u * half + v].re - want[2 * (u * cols + v)]) < 2e-6 * sqrt((double)n) + 1e-6);
+            assert_true(fabs((double)got[u * half + v].im - want[2 * (u * cols + v) + 1]) <
+                        2e-6 * sqrt((double)n) + 1e-6);
+        }
+    ronchi_fft_real_inverse(fft, got, image);
+    for (size_t i = 0; i < n; i++)
+        assert_true(fabs((double)image[i] / (double)n - (double)kept[i]) < 2e-6);
+    free(want);
+    ronchi_free(context, data);
+    ronchi_free(context, got);
+    ronchi_free(context, image);
+    ronchi_free(context, kept);
+    ronchi_fft_real_destroy(fft);
+}
+
 static void against_the_definition(void **state)
 {
     (void)state;
@@ -67,6 +102,8 @@ static void against_the_definition(void **state)
     assert_int_equal(ronchi_context_create(NULL, &context, NULL), RONCHI_OK);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         check_size(context, sizes[i][0], sizes[i][1], &random);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        check_real(context, sizes[i][0], sizes[i][1], &random);
     ronchi_context_destroy(context);
 }
 
@@ -75,8 +112,12 @@ static void refusals(void **state)
     (void)state;
     ronchi_context *context;
     ronchi_fft *fft;
+    ronchi_fft_real *real;
     ronchi_error err;
     assert_int_equal(ronchi_context_create(NULL, &context, NULL), RONCHI_OK);
+    assert_int_equal(ronchi_fft_real_create(context, 4, 0, &real, &err), RONCHI_ERR_ARGUMENT);
+    assert_null(real);
+    ronchi_fft_real_destroy(NULL);
     assert_int_equal(ronchi_fft_create(context, 0, 4, &fft, &err), RONCHI_ERR_ARGUMENT);
     assert_null(fft);
     assert_int_equal(ronchi_fft_create(context, 4, (size_t)1 << 40, &fft, &err), RONCHI_ERR_ARGUMENT);
