@@ -10,6 +10,7 @@
 #include "ronchi/detector.h"
 #include "ronchi/geometry.h"
 #include "ronchi/dpc.h"
+#include "ronchi/parallax.h"
 #include "ronchi/picture.h"
 #include "ronchi/simulate.h"
 
