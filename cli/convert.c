@@ -127,6 +127,8 @@ static void report_long(const cli *c, const char *source, const char *path, cons
               info->lossless ? "yes: " : "no: ", info->lossless ? info->lossless_by : info->mask_policy);
     cli_print("  verified  %s\n",
               c->verify ? "every count of the copy equals the source's" : "no: give --verify, or ronchi verify");
+    cli_print("  memory    %s of decoded counts at most, of a budget of %s\n",
+              cli_size(ronchi_context_decoded_peak(c->context), from), cli_size(ronchi_context_budget(c->context), to));
     cli_print("  time      %.1f s, %.0f MB/s of dense counts\n", seconds, (double)info->logical_bytes / seconds / 1e6);
 }
 

@@ -3,8 +3,7 @@
  * ingest.c - the block loop.
  *
  * While one group of blocks is decoded and encoded by the workers, one reader thread stages the next group's stored
- * bytes.  Decoded counts held at a time: one block, two when verifying; profiles keep a block within half of the
- * budget.
+ * bytes.  Decoded counts held at a time: one block, and what the budget leaves of it when verifying.
  */
 #include "resident/ingest.h"
 
@@ -19,9 +18,10 @@ typedef struct ingest {
     ronchi_raw_collector *raw;
     bool narrow;
     size_t frame_bytes;      /* of the store */
-    uint8_t *frames, *check; /* one block each */
-    uint32_t *wide;          /* [threads][n_pixels], when narrowing */
-    uint32_t *raw_values;    /* [positions of a block][n_flagged], when narrowing */
+    uint8_t *frames, *check; /* a block; check_rows rows of one, or a flat one */
+    size_t check_rows;
+    uint32_t *wide;       /* [threads][n_pixels], when narrowing */
+    uint32_t *raw_values; /* [positions of a block][n_flagged], when narrowing */
     ronchi_block block;
     int slot;
 } ingest;
@@ -120,16 +120,44 @@ static ronchi_status collect_raw(ingest *in, ronchi_error *err)
     return RONCHI_OK;
 }
 
+/* Decodes a block again, in parts of its rows, and compares. */
 static ronchi_status verify_block(ingest *in, size_t index, ronchi_error *err)
 {
-    size_t bytes = ronchi_block_positions(&in->block) * in->frame_bytes;
-    memset(in->check, 0xA5, bytes);
-    ronchi_status status = ronchi_store_read_block(in->store, &in->block, in->check, err);
-    if (status != RONCHI_OK || memcmp(in->check, in->frames, bytes) == 0)
-        return status;
-    return ronchi_fail(err, RONCHI_ERR_INTERNAL, in->feed->name, RONCHI_NO_OFFSET,
-                       "block %zu decodes differently from what was encoded: nothing was written; please report this",
-                       index);
+    ronchi_block part = in->block;
+    for (size_t row = 0; row < in->block.rows; row += part.rows) {
+        part.rows = in->block.flat ? in->block.rows : ronchi_min_size(in->check_rows, in->block.rows - row);
+        part.first = in->block.first + row * in->store->shape.scan_cols;
+        size_t bytes = ronchi_block_positions(&part) * in->frame_bytes;
+        memset(in->check, 0xA5, bytes);
+        ronchi_status status = ronchi_store_read_block(in->store, &part, in->check, err);
+        if (status != RONCHI_OK)
+            return status;
+        if (memcmp(in->check, in->frames + row * in->block.cols * in->frame_bytes, bytes) != 0)
+            return ronchi_fail(
+                err, RONCHI_ERR_INTERNAL, in->feed->name, RONCHI_NO_OFFSET,
+                "block %zu decodes differently from what was encoded: nothing was written; please report this", index);
+    }
+    return RONCHI_OK;
+}
+
+/* Room to decode again in: a whole block where the budget has it, else some of its rows. */
+static ronchi_status take_check(ingest *in, ronchi_error *err)
+{
+    ronchi_context *context = in->store->context;
+    const ronchi_block block = in->store->profile->block(in->store, 0);
+    const uint64_t budget = ronchi_context_budget(context), row = (uint64_t)block.cols * in->frame_bytes;
+    const uint64_t held = (uint64_t)ronchi_store_largest_block(in->store) * in->frame_bytes;
+    const uint64_t rows = budget > held ? (budget - held) / row : 0;
+    if (!rows)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, in->feed->name, RONCHI_NO_OFFSET,
+                           "the budget of %llu bytes has no room to decode a block of %llu again: give --budget",
+                           (unsigned long long)budget, (unsigned long long)held);
+    in->check_rows = rows < block.rows ? (size_t)rows : block.rows;
+    in->check = ronchi_decoded_take(context, in->check_rows, (size_t)row);
+    if (!in->check)
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, in->feed->name, RONCHI_NO_OFFSET,
+                           "no memory for a block of %zu frames: give a smaller --budget", in->check_rows * block.cols);
+    return RONCHI_OK;
 }
 
 static ronchi_status run_block(ingest *in, size_t index, ronchi_error *err)
@@ -202,21 +230,21 @@ ronchi_status ronchi_ingest(ronchi_store *store, const ronchi_feed *feed, const 
     size_t positions = ronchi_store_largest_block(store), threads = ronchi_context_threads(context), bytes, raw_count;
     bool fits = ronchi_mul(positions, in.frame_bytes, &bytes) && ronchi_mul(positions, options->n_flagged, &raw_count);
     if (fits)
-        in.frames = ronchi_alloc(context, bytes);
-    if (fits && options->verify)
-        in.check = ronchi_alloc(context, bytes);
+        in.frames = ronchi_decoded_take(context, 1, bytes);
     if (fits && in.narrow) {
         in.wide = ronchi_calloc(context, threads * store->n_pixels, sizeof *in.wide);
         in.raw_values = ronchi_calloc(context, raw_count ? raw_count : 1, sizeof *in.raw_values);
     }
     ronchi_status status;
-    if (!in.frames || (options->verify && !in.check) || (in.narrow && (!in.wide || !in.raw_values)))
+    if (!in.frames || (in.narrow && (!in.wide || !in.raw_values)))
         status = ronchi_fail(err, RONCHI_ERR_MEMORY, feed->name, RONCHI_NO_OFFSET,
                              "no memory for a block of %zu frames: give a smaller --budget", positions);
     else
+        status = options->verify ? take_check(&in, err) : RONCHI_OK;
+    if (status == RONCHI_OK)
         status = run_blocks(&in, err);
-    ronchi_free(context, in.frames);
-    ronchi_free(context, in.check);
+    ronchi_decoded_give(context, in.frames);
+    ronchi_decoded_give(context, in.check);
     ronchi_free(context, in.wide);
     ronchi_free(context, in.raw_values);
     return status == RONCHI_OK ? store->profile->finish(store, err) : status;

@@ -55,6 +55,7 @@ a_master.h5 -> a.qem
   copy      SIZE, lane-rans-v1: X times smaller than dense, X of the source
   exact     yes: encoded exactly from the source's counts
   verified  every count of the copy equals the source's
+  memory    SIZE of decoded counts at most, of a budget of SIZE
   time      T of dense counts
 E
 run 0 verify a.qem --against a_master.h5
