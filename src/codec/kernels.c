@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codec/bitshuffle_core.h"
+#include "codec/crc32c.h"
 #include "codec/lane_rans_encode.h"
 #include "codec/stream_kernels.h"
 #include "codec/sum_kernels.h"
@@ -21,6 +22,7 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     kernels->lane_sum = ronchi_lane_sum_c;
     kernels->lane_stats = ronchi_lane_stats_c;
     kernels->lane_encode = ronchi_lane_encode_c;
+    kernels->crc32c = ronchi_crc32c_c;
     kernels->weigh_planes = ronchi_weigh_planes_c;
     kernels->add_sums = ronchi_add_sums_c;
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -28,6 +30,7 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
         kernels->bitunshuffle = ronchi_bitunshuffle_avx2;
         kernels->bitshuffle = ronchi_bitshuffle_avx2;
         ronchi_stream_kernels_avx2(kernels);
+        kernels->crc32c = ronchi_crc32c_sse42;
         kernels->weigh_planes = ronchi_weigh_planes_avx2;
         kernels->add_sums = ronchi_add_sums_avx2;
     }

@@ -88,8 +88,6 @@ typedef struct ronchi_lane_tables ronchi_lane_tables;
 
 /* Fills 'tables'.  Pure: the same on every machine. */
 void ronchi_lane_tables_fill(ronchi_lane_tables *tables);
-/* CRC-32C (Castagnoli, reflected, initial and final value all ones) of 'n' bytes. */
-uint32_t ronchi_lane_crc(const ronchi_lane_tables *tables, const void *bytes, size_t n);
 
 /* How one shape is cut: a function of shape and dtype alone. */
 typedef struct ronchi_lane_layout {

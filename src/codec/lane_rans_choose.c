@@ -9,7 +9,14 @@
 
 #include "codec/lane_rans.h"
 
-enum { MEAN_BITS = 20, COUNT_STEPS = 24 };
+/* Most bricks have 1,024 positions: for them divisions are multiplications. */
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+enum { MEAN_BITS = 20, COUNT_STEPS = 24, WHOLE = LANE_STREAMS * LANE_SPAN };
 
 /* Bounds between neighbouring models: their geometric mean, in counts x 2^20. */
 static const uint32_t sparse_bound[39] = {
@@ -45,15 +52,17 @@ static const uint32_t wide_bits[LANE_WIDE] = {592, 618, 643, 669, 694, 720, 746,
 #define MEAN_COUNT  6606028 /* 6.3 */
 #define WIDE_TOP    1387    /* (0.97 x 2.4)^2 x 256 */
 
-static size_t below(const uint32_t *bounds, size_t n, uint64_t value)
+/* How many of n < 64 rising bounds the value reaches. */
+INLINE size_t below(const uint32_t *bounds, size_t n, uint64_t value)
 {
     size_t i = 0;
-    while (i < n && bounds[i] <= value)
-        i++;
+    for (size_t step = 32; step; step /= 2)
+        if (i + step <= n)
+            i += bounds[i + step - 1] <= value ? step : 0;
     return i;
 }
 
-static uint64_t mean_of(uint64_t sum, size_t n)
+INLINE uint64_t mean_of(uint64_t sum, size_t n)
 {
     if (sum >> 40) /* far above every bound */
         return UINT64_MAX;
@@ -61,7 +70,7 @@ static uint64_t mean_of(uint64_t sum, size_t n)
 }
 
 /* The variance of counts above 'low', x 256, with the 1/12 of rounding. */
-static uint64_t variance_of(const ronchi_lane_stats *s, size_t n)
+INLINE uint64_t variance_of(const ronchi_lane_stats *s, size_t n)
 {
     return (n * s->sum_low2 - s->sum_low * s->sum_low) * 256 / ((uint64_t)n * n) + 21;
 }
@@ -81,7 +90,7 @@ static void choose_packed(const ronchi_lane_stats *s, size_t p, ronchi_lane_choi
     out->width[p] = (uint8_t)bits_of(s->high - s->low);
 }
 
-static void choose_wide(const ronchi_lane_stats *s, size_t p, size_t n, ronchi_lane_choice *out)
+INLINE void choose_wide(const ronchi_lane_stats *s, size_t p, size_t n, ronchi_lane_choice *out)
 {
     uint64_t variance = variance_of(s, n), step = 0, n2 = 2 * (uint64_t)n;
     while (step <= LANE_MAX_SHIFT && variance >= (uint64_t)WIDE_TOP << 2 * step)
@@ -102,7 +111,7 @@ static void choose_wide(const ronchi_lane_stats *s, size_t p, size_t n, ronchi_l
 }
 
 /* Class of over-dispersion of the tile's pixels with a count model: variance over mean, bounds 1.1, 1.41, 1.92. */
-static size_t width_of(const ronchi_lane_stats *stats, size_t n_pixels, size_t n)
+INLINE size_t width_of(const ronchi_lane_stats *stats, size_t n_pixels, size_t n)
 {
     uint64_t spread = 0, mean = 0;
     for (size_t p = 0; p < n_pixels; p++) {
@@ -116,13 +125,13 @@ static size_t width_of(const ronchi_lane_stats *stats, size_t n_pixels, size_t n
 }
 
 /* Bits x 2^16 that a sparse pixel of that sum costs under model i, but for what all models share. */
-static int64_t sparse_cost_of(uint64_t sum, size_t n, size_t i)
+INLINE int64_t sparse_cost_of(uint64_t sum, size_t n, size_t i)
 {
     return (int64_t)(sparse_cost[i] * (uint64_t)n / 1024) - (int64_t)sum * sparse_log2[i];
 }
 
 /* One model for all pixels where ids of their own would cost more than they save. */
-static void choose_uniform(const ronchi_lane_stats *stats, size_t n_pixels, size_t n, ronchi_lane_choice *out)
+INLINE void choose_uniform(const ronchi_lane_stats *stats, size_t n_pixels, size_t n, ronchi_lane_choice *out)
 {
     uint64_t sum = 0;
     for (size_t p = 0; p < n_pixels; p++) {
@@ -140,7 +149,7 @@ static void choose_uniform(const ronchi_lane_stats *stats, size_t n_pixels, size
         memset(out->id, (int)(1 + i), n_pixels);
 }
 
-void ronchi_lane_choose(const ronchi_lane_stats *stats, size_t n_pixels, size_t n_positions, ronchi_lane_choice *out)
+INLINE void choose(const ronchi_lane_stats *stats, size_t n_pixels, size_t n_positions, ronchi_lane_choice *out)
 {
     size_t width = width_of(stats, n_pixels, n_positions);
     memset(out, 0, sizeof *out);
@@ -161,4 +170,12 @@ void ronchi_lane_choose(const ronchi_lane_stats *stats, size_t n_pixels, size_t 
             choose_wide(s, p, n_positions, out);
     }
     choose_uniform(stats, n_pixels, n_positions, out);
+}
+
+void ronchi_lane_choose(const ronchi_lane_stats *stats, size_t n_pixels, size_t n_positions, ronchi_lane_choice *out)
+{
+    if (n_positions == WHOLE)
+        choose(stats, n_pixels, WHOLE, out);
+    else
+        choose(stats, n_pixels, n_positions, out);
 }

@@ -97,7 +97,7 @@ INLINE __m512i push(__m512i x, __m512i bump, __m512i inverse, __m512i rotate, __
     __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(y, 32), _mm512_srli_epi64(inverse, 32));
     __m512i upper = _mm512_mask_shuffle_epi32(odd, 0x5555, even, (_MM_PERM_ENUM)0xF5);
     __m512i q = _mm512_rorv_epi32(upper, rotate);
-    __m512i index = _mm512_add_epi16(first, _mm512_sub_epi16(x, _mm512_mullo_epi16(q, f)));
+    __m512i index = _mm512_sub_epi16(_mm512_add_epi16(x, first), _mm512_mullo_epi16(q, f));
     __m512i dword = _mm512_srli_epi32(index, 2);
     __m512i slots = _mm512_mask_mov_epi32(_mm512_permutex2var_epi32(place->quarter[0], dword, place->quarter[1]),
                                           _mm512_test_epi32_mask(index, all(128)),
@@ -271,11 +271,12 @@ typedef struct electrons {
     __m512i rows, total;
 } electrons;
 
-/* 2 n rows, n at most 8. */
-INLINE electrons electrons_of(const uint16_t *counts, size_t n)
+/* Up to 16 rows. */
+INLINE electrons electrons_of(const uint16_t *counts, size_t rows)
 {
     __m512i any = _mm512_setzero_si512(), sum = any;
-    for (size_t i = n; i-- > 0;) {
+#pragma GCC unroll 8
+    for (size_t i = rows / 2; i-- > 0;) {
         __m512i v = load(counts + PAIR * i);
         sum = _mm512_add_epi16(sum, v);
         any = _mm512_or_si512(_mm512_slli_epi16(any, 2), _mm512_min_epu16(v, _mm512_set1_epi16(1)));
@@ -310,18 +311,18 @@ static void put_group(ronchi_lane_half *h, unsigned shift, const uint16_t *count
         h->escapes[h->n_escapes++] = (uint16_t)(bits >> 16 * i);
 }
 
-static void sparse_symbols(const ronchi_lane_code *code, const uint16_t *counts, size_t n, ronchi_lane_half *h,
-                           steps *out)
+/* Steps of a sparse pixel in groups of 2^shift rows.  Writes the escapes. */
+INLINE void sparse_symbols(const ronchi_lane_code *code, const uint16_t *counts, size_t n, unsigned shift,
+                           ronchi_lane_half *h, steps *out)
 {
-    const unsigned shift = code->shift;
     const size_t rows = (size_t)1 << shift;
     escapes e = {{0}, 0};
     out->n = ronchi_div_up(ronchi_div_up(n, LANE_LANES), rows);
     for (size_t g = 0; g < out->n; g++) {
         const uint16_t *at = counts + g * rows * LANE_LANES;
-        electrons have = electrons_of(at, ronchi_min_size(rows / 2, 8));
-        if (shift == 5) {
-            electrons more = electrons_of(at + 8 * PAIR, 8);
+        electrons have = electrons_of(at, rows < 16 ? rows : 16);
+        if (rows == 32) {
+            electrons more = electrons_of(at + 8 * PAIR, 16);
             have.rows = _mm512_or_si512(have.rows, _mm512_slli_epi32(more.rows, 16));
             have.total = _mm512_add_epi32(have.total, more.total);
         }
@@ -330,7 +331,7 @@ static void sparse_symbols(const ronchi_lane_code *code, const uint16_t *counts,
         __m512i lowest = _mm512_and_si512(have.rows, _mm512_sub_epi32(_mm512_setzero_si512(), have.rows));
         __m512i first = _mm512_sub_epi32(all(31), _mm512_lzcnt_epi32(lowest));
         __m512i last = _mm512_sub_epi32(all(31), _mm512_lzcnt_epi32(have.rows));
-        __m512i two = _mm512_or_si512(first, _mm512_sll_epi32(last, _mm_cvtsi32_si128((int)shift)));
+        __m512i two = _mm512_or_si512(first, _mm512_slli_epi32(last, shift));
         __m512i raw = _mm512_maskz_mov_epi32(_mm512_cmpeq_epi32_mask(k, all(1)), first);
         raw = _mm512_mask_mov_epi32(raw, _mm512_cmpeq_epi32_mask(k, all(2)), two);
         _mm512_store_si512(out->symbol[g], k);
@@ -347,6 +348,21 @@ static void sparse_symbols(const ronchi_lane_code *code, const uint16_t *counts,
         for (size_t g = out->n; g-- > 0;)
             if (e.rows[lane] >> g & 1)
                 put_group(h, shift, counts + g * rows * LANE_LANES + lane);
+}
+
+static void sparse_pixel(const ronchi_lane_code *code, const uint16_t *counts, size_t n, ronchi_lane_half *h,
+                         steps *out)
+{
+    if (code->shift == 5)
+        sparse_symbols(code, counts, n, 5, h, out);
+    else if (code->shift == 4)
+        sparse_symbols(code, counts, n, 4, h, out);
+    else if (code->shift == 3)
+        sparse_symbols(code, counts, n, 3, h, out);
+    else if (code->shift == 2)
+        sparse_symbols(code, counts, n, 2, h, out);
+    else
+        sparse_symbols(code, counts, n, 1, h, out);
 }
 
 /* ------------------------------------------------------------------------------------------------------- streams */
@@ -371,7 +387,7 @@ static void encode_pixel(const ronchi_lane_tables *tables, const ronchi_lane_pix
         const uint16_t *counts = (const uint16_t *)pixels->at[p] + i * LANE_SPAN;
         size_t n = ronchi_min_size(LANE_SPAN, pixels->n_positions - i * LANE_SPAN);
         if (id < LANE_ID_COUNT)
-            sparse_symbols(code, counts, n, &halves[i], &todo[i]);
+            sparse_pixel(code, counts, n, &halves[i], &todo[i]);
         else if (plain && high < code->top && n == LANE_SPAN)
             easy_symbols(counts, &todo[i]);
         else

@@ -49,13 +49,18 @@ static void fixed_header(const ronchi_lane_layout *l, size_t rect, uint8_t *out)
     put32(out + AT_BRICKS, l->n_tiles);
 }
 
+static uint32_t crc_of(const ronchi_lane_store *store, const void *bytes, size_t n)
+{
+    return ronchi_context_kernels(store->base.context)->crc32c(store->tables->crc, bytes, n);
+}
+
 /* The checksum of header and brick sizes, taken with its own field zero. */
 static uint32_t header_crc(const ronchi_lane_store *store, const ronchi_lane_chunk *chunk)
 {
     uint8_t *at = chunk->bytes + AT_HEADER_CRC;
     uint32_t kept = get32(at);
     put32(at, 0);
-    uint32_t crc = ronchi_lane_crc(store->tables, chunk->bytes, LANE_CHUNK_HEADER + 4 * store->layout.n_tiles);
+    uint32_t crc = crc_of(store, chunk->bytes, LANE_CHUNK_HEADER + 4 * store->layout.n_tiles);
     put32(at, kept);
     return crc;
 }
@@ -69,8 +74,7 @@ void ronchi_lane_chunk_seal(const ronchi_lane_store *store, size_t rect)
     for (size_t t = 0; t < l->n_tiles; t++)
         put32(bytes + LANE_CHUNK_HEADER + 4 * t, chunk->offset[t + 1] - chunk->offset[t]);
     put32(bytes + AT_WORDS, chunk->offset[l->n_tiles]);
-    put32(bytes + AT_PAYLOAD_CRC,
-          ronchi_lane_crc(store->tables, chunk->payload, 2 * (size_t)chunk->offset[l->n_tiles]));
+    put32(bytes + AT_PAYLOAD_CRC, crc_of(store, chunk->payload, 2 * (size_t)chunk->offset[l->n_tiles]));
     put32(bytes + AT_HEADER_CRC, header_crc(store, chunk));
 }
 
@@ -104,7 +108,7 @@ ronchi_status ronchi_lane_chunk_check(ronchi_lane_store *store, size_t rect, ron
     if (words != get32(chunk->bytes + AT_WORDS) || (head + 2 * words + 7) / 8 * 8 != chunk->size)
         return bad_chunk(chunk, rect, "its bricks do not fill it", err);
     chunk->payload = (const uint16_t *)(const void *)(chunk->bytes + head);
-    if (get32(chunk->bytes + AT_PAYLOAD_CRC) != ronchi_lane_crc(store->tables, chunk->payload, 2 * (size_t)words))
+    if (get32(chunk->bytes + AT_PAYLOAD_CRC) != crc_of(store, chunk->payload, 2 * (size_t)words))
         return bad_chunk(chunk, rect, "the checksum of its counts is wrong", err);
     for (size_t i = head + 2 * (size_t)words; i < chunk->size; i++)
         if (chunk->bytes[i])

@@ -15,42 +15,50 @@ enum {
     EASY = 2047 /* 1,024 counts of at most this: 32 to a lane of 16 bits, their squares to one of 32 */
 };
 
-/* Lanes that lie before the end. */
-INLINE __mmask32 live(size_t left)
+/* Least of unsigned 16-bit lanes. */
+INLINE uint32_t least_lane(__m512i v)
 {
-    return left >= AT_A_TIME ? ~(__mmask32)0 : ((__mmask32)1 << left) - 1;
+    __m256i half = _mm256_min_epu16(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+    __m128i quarter = _mm_min_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return (uint32_t)_mm_cvtsi128_si32(_mm_minpos_epu16(quarter)) & 0xffff;
 }
 
-/* Sum of unsigned 16-bit lanes. */
+/* Sum of 32-bit lanes. */
 INLINE uint32_t sum_lanes(__m512i v)
 {
-    __m512i low = _mm512_and_si512(v, _mm512_set1_epi32(0xffff));
-    return (uint32_t)_mm512_reduce_add_epi32(_mm512_add_epi32(low, _mm512_srli_epi32(v, 16)));
+    __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1));
+    __m128i quarter = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    quarter = _mm_add_epi32(quarter, _mm_shuffle_epi32(quarter, 0x4E));
+    return (uint32_t)_mm_cvtsi128_si32(_mm_add_epi32(quarter, _mm_shuffle_epi32(quarter, 0xB1)));
 }
 
-INLINE uint32_t half_max(__m512i v)
-{
-    return (uint32_t)_mm512_reduce_max_epu32(
-        _mm512_max_epu32(_mm512_and_si512(v, _mm512_set1_epi32(0xffff)), _mm512_srli_epi32(v, 16)));
-}
+typedef struct totals {
+    __m512i least, most, sum;
+} totals;
 
-INLINE uint32_t half_min(__m512i v)
+INLINE void add(totals *t, __m512i v, __m512i v_or_most)
 {
-    return (uint32_t)_mm512_reduce_min_epu32(
-        _mm512_min_epu32(_mm512_and_si512(v, _mm512_set1_epi32(0xffff)), _mm512_srli_epi32(v, 16)));
+    t->least = _mm512_min_epu16(t->least, v_or_most);
+    t->most = _mm512_max_epu16(t->most, v);
+    t->sum = _mm512_add_epi16(t->sum, v);
 }
 
 TARGET void ronchi_lane_stats_avx512(const uint16_t *counts, size_t n, ronchi_lane_stats *out)
 {
-    __m512i least = _mm512_set1_epi16(-1), most = _mm512_setzero_si512(), sum = _mm512_setzero_si512(), squares = sum;
-    for (size_t i = 0; i < n; i += AT_A_TIME) {
-        __mmask32 here = live(n - i);
-        __m512i v = _mm512_maskz_loadu_epi16(here, counts + i);
-        least = _mm512_mask_min_epu16(least, here, least, v);
-        most = _mm512_max_epu16(most, v);
-        sum = _mm512_add_epi16(sum, v);
+    const __m512i most = _mm512_set1_epi16(-1);
+    const size_t whole = n / AT_A_TIME * AT_A_TIME;
+    const __mmask32 rest = ((__mmask32)1 << (n - whole)) - 1; /* lanes of the last, cut step */
+    totals t = {most, _mm512_setzero_si512(), _mm512_setzero_si512()};
+    __m512i cut = _mm512_setzero_si512();
+    for (size_t i = 0; i < whole; i += AT_A_TIME) {
+        __m512i v = _mm512_loadu_si512(counts + i);
+        add(&t, v, v);
     }
-    uint32_t high = half_max(most), low = half_min(least);
+    if (rest) {
+        cut = _mm512_maskz_loadu_epi16(rest, counts + whole);
+        add(&t, cut, _mm512_mask_mov_epi16(most, rest, cut));
+    }
+    uint32_t high = 0xffff - least_lane(_mm512_xor_si512(t.most, most)), low = least_lane(t.least);
     if (high > EASY) { /* sums would not fit */
         ronchi_lane_stats_c(counts, n, out);
         return;
@@ -58,18 +66,18 @@ TARGET void ronchi_lane_stats_avx512(const uint16_t *counts, size_t n, ronchi_la
     memset(out, 0, sizeof *out);
     out->low = low;
     out->high = high;
-    out->sum = sum_lanes(sum);
+    out->sum =
+        sum_lanes(_mm512_add_epi32(_mm512_and_si512(t.sum, _mm512_set1_epi32(0xffff)), _mm512_srli_epi32(t.sum, 16)));
     if (10 * out->sum < n) /* sparse models do not ask for the others */
         return;
-    for (size_t i = 0; i < n; i += AT_A_TIME) {
-        __mmask32 here = live(n - i);
-        __m512i v = _mm512_maskz_loadu_epi16(here, counts + i);
-        __m512i d = _mm512_maskz_sub_epi16(here, v, _mm512_set1_epi16((short)low));
-        squares = _mm512_add_epi32(squares, _mm512_madd_epi16(d, d));
+    __m512i squares = _mm512_madd_epi16(cut, cut);
+    for (size_t i = 0; i < whole; i += AT_A_TIME) {
+        __m512i v = _mm512_loadu_si512(counts + i);
+        squares = _mm512_add_epi32(squares, _mm512_madd_epi16(v, v));
     }
-    /* the sum of 16 lanes: up to 1,024 * 2,047^2 */
+    /* sums over v become sums over v - low; 1,024 * 2,047^2 fits 32 bits */
     out->sum_low = out->sum - (uint64_t)low * n;
-    out->sum_low2 = (uint32_t)_mm512_reduce_add_epi32(squares);
+    out->sum_low2 = sum_lanes(squares) + (uint64_t)low * low * n - 2 * (uint64_t)low * out->sum;
 }
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "codec/crc32c.h"
 #include "codec/lane_rans.h"
 
 /* Frequencies of symbols 0..15 of models 1..146; each row sums to 256. */
@@ -273,19 +274,5 @@ void ronchi_lane_tables_fill(ronchi_lane_tables *tables)
         tables->model[m].shift = m < LANE_SPARSE ? sparse_shift[m] : 0;
         fill_code(&tables->code[m], &tables->model[m]);
     }
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t c = i;
-        for (int k = 0; k < 8; k++)
-            c = c & 1 ? c >> 1 ^ UINT32_C(0x82F63B78) : c >> 1;
-        tables->crc[i] = c;
-    }
-}
-
-uint32_t ronchi_lane_crc(const ronchi_lane_tables *tables, const void *bytes, size_t n)
-{
-    const uint8_t *at = bytes;
-    uint32_t c = UINT32_MAX;
-    for (size_t i = 0; i < n; i++)
-        c = c >> 8 ^ tables->crc[(c ^ at[i]) & 255];
-    return ~c;
+    ronchi_crc32c_fill(tables->crc);
 }

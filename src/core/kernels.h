@@ -79,6 +79,9 @@ typedef const char *ronchi_lane_sum_fn(const struct ronchi_lane_tables *tables, 
                                        size_t first, size_t n, uint64_t take, uint32_t largest, uint16_t *scratch,
                                        uint32_t *sums);
 
+/* CRC-32C of n bytes; 'table' is that of codec/crc32c.h. */
+typedef uint32_t ronchi_crc32c_fn(const uint32_t *table, const void *bytes, size_t n);
+
 struct ronchi_lane_stats;
 struct ronchi_lane_choice;
 struct ronchi_lane_pixels;
@@ -121,6 +124,7 @@ typedef struct ronchi_kernels {
     ronchi_lane_sum_fn *lane_sum;
     ronchi_lane_stats_fn *lane_stats;
     ronchi_lane_encode_fn *lane_encode;
+    ronchi_crc32c_fn *crc32c;
     ronchi_weigh_planes_fn *weigh_planes;
     ronchi_add_sums_fn *add_sums;
 } ronchi_kernels;

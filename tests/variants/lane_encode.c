@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "codec/crc32c.h"
 #include "codec/lane_rans_encode.h"
 #include "codec_cases.h"
 
@@ -192,9 +193,28 @@ static void divisions(void **unused)
     free(tables);
 }
 
+static void checksums(void **unused)
+{
+    (void)unused;
+    versions t = kernels_of();
+    uint64_t state = 18;
+    uint32_t table[256];
+    ronchi_crc32c_fill(table);
+    for (size_t i = 0; i < t.n; i++)
+        assert_int_equal(t.kernels[i].crc32c(table, "123456789", 9), 0xE3069283);
+    for (size_t n = 0; n < 300; n++) {
+        guarded memory = guarded_of(n);
+        for (size_t i = 0; i < n; i++)
+            memory.bytes[i] = (uint8_t)test_random(&state);
+        for (size_t i = 1; i < t.n; i++)
+            assert_int_equal(t.kernels[i].crc32c(table, memory.bytes, n), t.kernels[0].crc32c(table, memory.bytes, n));
+        munmap(memory.map, memory.mapped);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(streams), cmocka_unit_test(statistics),
-                                       cmocka_unit_test(divisions)};
+                                       cmocka_unit_test(divisions), cmocka_unit_test(checksums)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
