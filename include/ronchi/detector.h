@@ -54,6 +54,35 @@ RONCHI_API ronchi_status ronchi_detector_sums(const ronchi_acquisition *acquisit
                                               const ronchi_view *out, ronchi_error *err);
 
 /*
+ * A mask session is for a mask that is dragged or resized: it remembers its last mask and the exact image of it, and
+ * when a new mask differs from that by few pixels, only these are decoded.  The images are those of
+ * ronchi_detector_sums(), whichever way was taken.  It borrows the acquisition, holds 8 bytes a scan position and one a
+ * detector pixel, and serves one thread at a time.  Counts only.
+ */
+typedef struct ronchi_mask_session ronchi_mask_session;
+
+/*
+ * ronchi_mask_session_create() begins a session without a mask; the caller owns *out and ends it with
+ * ronchi_mask_session_destroy() before the acquisition is destroyed.  destroy(NULL) does nothing.
+ *
+ * RONCHI_ERR_UNSUPPORTED  float32 data
+ */
+RONCHI_API ronchi_status ronchi_mask_session_create(const ronchi_acquisition *acquisition, ronchi_mask_session **out,
+                                                    ronchi_error *err);
+RONCHI_API void ronchi_mask_session_destroy(ronchi_mask_session *session);
+
+/*
+ * ronchi_mask_session_sum() adds the counts that a mask selects, once per probe position.
+ *
+ *   mask  [det_row][det_col] u8, 0 or 1
+ *   out   [scan_row][scan_col] u64, or f64 or f32 (one rounding)
+ *
+ * After an error the session begins anew with the next mask.
+ */
+RONCHI_API ronchi_status ronchi_mask_session_sum(ronchi_mask_session *session, const ronchi_view *mask,
+                                                 const ronchi_view *out, ronchi_error *err);
+
+/*
  * ronchi_detector_moments() gives for every probe position the sum of the counts and the sums of counts times row and
  * times column index, exact.
  *

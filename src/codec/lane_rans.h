@@ -216,6 +216,8 @@ ronchi_status ronchi_lane_encode_block(ronchi_store *store, size_t index, const 
 ronchi_status ronchi_lane_decode_band(const ronchi_store *store, const ronchi_region *region, const ronchi_view *out,
                                       ronchi_error *err);
 ronchi_status ronchi_lane_reduce(const ronchi_store *store, const ronchi_reduction *reduction, ronchi_error *err);
+ronchi_status ronchi_lane_cost(const ronchi_store *store, size_t n_planes, const uint32_t *const *planes,
+                               uint64_t *counts, ronchi_error *err);
 
 /* ronchi_lane_part_unit(), _make_part() and _join_parts() are slots of the profile. */
 void ronchi_lane_part_unit(const ronchi_store *whole, size_t *rows, size_t *cols);

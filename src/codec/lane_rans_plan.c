@@ -171,3 +171,14 @@ void ronchi_lane_plan_free(const ronchi_lane_store *store, ronchi_lane_plan *pla
     ronchi_free(context, plan->tile);
     ronchi_free(context, plan->stop);
 }
+
+ronchi_status ronchi_lane_cost(const ronchi_store *base, size_t n_planes, const uint32_t *const *planes,
+                               uint64_t *counts, ronchi_error *err)
+{
+    const ronchi_lane_store *store = (const ronchi_lane_store *)base;
+    ronchi_lane_plan plan;
+    ronchi_status status = ronchi_lane_plan_make(store, n_planes, planes, false, &plan, err);
+    *counts = plan.counts;
+    ronchi_lane_plan_free(store, &plan);
+    return status;
+}

@@ -188,6 +188,7 @@ const ronchi_profile ronchi_profile_lane = {
     .validate = validate,
     .decode_band = ronchi_lane_decode_band,
     .reduce = ronchi_lane_reduce,
+    .cost = ronchi_lane_cost,
     .build_index = ronchi_lane_build_index,
     .pack_index = ronchi_lane_pack_index,
     .describe_index = ronchi_lane_describe_index,

@@ -155,6 +155,13 @@ struct ronchi_profile {
     ronchi_status (*reduce)(const ronchi_store *store, const ronchi_reduction *reduction, ronchi_error *err);
 
     /*
+     * cost() tells how many counts reduce() would decode at each scan position for these planes, with the index as it
+     * is; RONCHI_ERR_MEMORY.  Empty: as many as there are pixels with a weight.
+     */
+    ronchi_status (*cost)(const ronchi_store *store, size_t n_planes, const uint32_t *const *planes, uint64_t *counts,
+                          ronchi_error *err);
+
+    /*
      * build_index() makes sums in memory that reduce() uses from then on: same results, less decoding.  Does nothing
      * where they are there.  Needs the store alone, as encode_block does.  validate() checks them against the counts.
      */

@@ -19,4 +19,10 @@ ronchi_status ronchi_check_counts(const ronchi_acquisition *acquisition, const c
  */
 ronchi_status ronchi_check_weights(const ronchi_view *masks, size_t k, uint32_t *weights, ronchi_error *err);
 
+/*
+ * ronchi_put_sum() writes one sum to an element of dtype u64, f64 or f32: sum i of 'sums', which are u64, or f64 when
+ * 'floats'.  One rounding at most.
+ */
+void ronchi_put_sum(void *to, ronchi_dtype dtype, const void *sums, bool floats, size_t i);
+
 #endif

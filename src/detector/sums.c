@@ -18,7 +18,7 @@ static ronchi_status take_masks(const ronchi_acquisition *acquisition, const ron
     return RONCHI_OK;
 }
 
-static void put_sum(void *to, ronchi_dtype dtype, const void *sums, bool floats, size_t i)
+void ronchi_put_sum(void *to, ronchi_dtype dtype, const void *sums, bool floats, size_t i)
 {
     double f = floats ? ((const double *)sums)[i] : 0;
     uint64_t u = floats ? 0 : ((const uint64_t *)sums)[i];
@@ -36,7 +36,7 @@ static void put_sums(const ronchi_view *out, const void *sums, bool floats)
     for (size_t k = 0; k < out->shape[1]; k++)
         for (size_t r = 0; r < out->shape[2]; r++)
             for (size_t c = 0; c < out->shape[3]; c++, i++)
-                put_sum(ronchi_view_at(out, 0, k, r, c), out->dtype, sums, floats, i);
+                ronchi_put_sum(ronchi_view_at(out, 0, k, r, c), out->dtype, sums, floats, i);
 }
 
 ronchi_status ronchi_detector_sums(const ronchi_acquisition *acquisition, const ronchi_view *masks,

@@ -52,9 +52,9 @@ static void weigh_planes(void **unused)
             for (size_t i = 0; i < TILE * SPAN; i++)
                 counts[i / SPAN][i % SPAN] = big == 3 ? UINT16_MAX : (uint16_t)(test_random(&state) >> (48 + 5 * big));
             for (size_t i = 0; i < PLANES * TILE; i++)
-                weights[i / TILE][i % TILE] = test_below(&state, 3)
-                                                  ? big == 3 ? INT16_MAX : (uint16_t)test_below(&state, 2)
-                                                  : (uint16_t)test_below(&state, 32768);
+                weights[i / TILE][i % TILE] =
+                    (uint16_t)(test_below(&state, 3) ? (big == 3 ? 32767 : test_below(&state, 2))
+                                                     : test_below(&state, 32768));
             for (size_t j = 0; j < n_pixels; j++)
                 pixels[j] = (uint8_t)test_below(&state, TILE);
             for (size_t k = 0; k < n_planes; k++)
