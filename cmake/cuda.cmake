@@ -28,6 +28,7 @@ add_library(ronchi_cuda MODULE
   src/cuda/runtime.cu
   src/cuda/table.cu
   src/formats/bslz4.cu
+  src/resident/ingest.cu
 )
 set_target_properties(ronchi_cuda PROPERTIES OUTPUT_NAME ronchi_cuda POSITION_INDEPENDENT_CODE ON
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} CUDA_VISIBILITY_PRESET hidden

@@ -131,8 +131,9 @@ struct ronchi_cuda_table {
                                    ronchi_error *err);
 
     /* What works on the device: each operation's own struct, NULL where it is not built. */
-    const struct ronchi_lane_cuda *lane;   /* codec/lane_rans_cuda.h */
-    const struct ronchi_bslz4_cuda *bslz4; /* formats/bslz4_cuda.h */
+    const struct ronchi_lane_cuda *lane;     /* codec/lane_rans_cuda.h */
+    const struct ronchi_bslz4_cuda *bslz4;   /* formats/bslz4_cuda.h */
+    const struct ronchi_ingest_cuda *ingest; /* resident/ingest_cuda.h */
 };
 
 /* The one export of libronchi_cuda.so.  NULL when it was built for another 'abi'. */

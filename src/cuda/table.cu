@@ -2,6 +2,7 @@
 // table.cu - the one export of libronchi_cuda.so: the table of everything in it.
 #include "cuda/runtime_table.cuh"
 #include "formats/bslz4_cuda.h"
+#include "resident/ingest_cuda.h"
 
 // Operations are named here, beside their slot in ronchi_cuda_table.
 
@@ -14,6 +15,7 @@ static ronchi_cuda_table make_table(void)
     ronchi_cuda_runtime_fill(&table);
     table.lane = nullptr;
     table.bslz4 = &ronchi_bslz4_cuda_functions;
+    table.ingest = &ronchi_ingest_cuda_functions;
     return table;
 }
 
