@@ -12,11 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/internal.h"
 #include "core/port.h"
+#include "device/pretend.h"
 #include "formats/dectris_write.h"
 #include "resident/ingest_device.h"
 
 static uint64_t state = 1;
+static bool pretend;
 
 static uint64_t next64(void)
 {
@@ -194,7 +197,7 @@ static void open_sink(sink *s, ronchi_context *context, const char *path, ronchi
     size_t pixels, n = 0;
     memset(s, 0, sizeof *s);
     s->context = context;
-    s->device = ronchi_context_device(context);
+    s->device = pretend ? pretend_device(ronchi_context_kernels(context)) : ronchi_context_device(context);
     check(ronchi_source_open(context, path, NULL, &s->source, &err), &err);
     s->dtype = dtype ? dtype : s->source->dtype;
     check(ronchi_profile_lane.create(context, &s->source->shape, s->dtype, NULL, ronchi_context_budget(context),
@@ -332,7 +335,7 @@ static void test_budgets(void)
         ronchi_context *context;
         ronchi_error err;
         ronchi_context_options_defaults(&options);
-        options.device = "cuda";
+        options.device = pretend ? "cpu" : "cuda";
         options.budget_bytes = frames + (tight ? 100 : 10 * 2 * 900 * 4);
         check(ronchi_context_create(&options, &context, &err), &err);
         if (!tight) {
@@ -492,7 +495,8 @@ int main(int argc, char **argv)
     ronchi_context *context;
     ronchi_error err;
     ronchi_context_options_defaults(&options);
-    options.device = "cuda";
+    pretend = argc > 1 && strcmp(argv[1], "--pretend") == 0;
+    options.device = pretend ? "cpu" : "cuda";
     ronchi_status status = ronchi_context_create(&options, &context, &err);
     if (status == RONCHI_ERR_DEVICE) {
         printf("skipped: %s\n", err.message);
@@ -503,7 +507,7 @@ int main(int argc, char **argv)
         size_t rows = argc > 4 ? strtoul(argv[3], NULL, 10) : 512, cols = argc > 4 ? strtoul(argv[4], NULL, 10) : 512;
         bench(context, argv[2], rows, cols);
     } else {
-        state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+        state = argc > 1 + pretend ? strtoull(argv[1 + pretend], NULL, 10) : 1;
         test_sets(context);
         test_budgets();
         test_refusals(context);
