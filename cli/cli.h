@@ -28,7 +28,7 @@ enum {
     CLI_INTERRUPTED = 130 /* Ctrl-C */
 };
 
-enum { CLI_MAX_ARGUMENTS = 4, CLI_MAX_IMAGES = 16 };
+enum { CLI_MAX_ARGUMENTS = 64, CLI_MAX_IMAGES = 16 };
 
 /* Every option of every command, in the order of the help; the table in options.c says the rest. */
 typedef enum cli_option_id {
@@ -51,6 +51,12 @@ typedef enum cli_option_id {
     OPT_NEAR_DEG,
     OPT_BOUNDARY,
     OPT_HIGHPASS,
+    OPT_BINS,
+    OPT_ITERATIONS,
+    OPT_UPSAMPLE,
+    OPT_FIT,
+    OPT_REFERENCE,
+    OPT_WORKSPACE,
     OPT_SCALE,
     OPT_OUTPUT,
     OPT_PROFILE,
@@ -115,8 +121,9 @@ enum {
     FOR_BENCH = 1u << 9,
     FOR_ROTATE = 1u << 10,
     FOR_DPC = 1u << 11,
+    FOR_PARALLAX = 1u << 12,
     FOR_ALL = 0xffffu,
-    FOR_RESULTS = FOR_FRAME | FOR_IMAGE | FOR_MEAN | FOR_COM | FOR_DPC,
+    FOR_RESULTS = FOR_FRAME | FOR_IMAGE | FOR_MEAN | FOR_COM | FOR_DPC | FOR_PARALLAX,
     FOR_SOURCES = FOR_INSPECT | FOR_CONVERT | FOR_VERIFY | FOR_RESULTS | FOR_EXPORT | FOR_ROTATE
 };
 
@@ -160,6 +167,9 @@ typedef struct cli {
     uint64_t fill;
     int32_t dpc_background, branch, boundary;
     double near_deg, highpass;
+    const char *bins;
+    uint64_t iterations, upsample, workspace;
+    int32_t fit, reference;
 
     uint64_t scan[2], detector[2], flagged_pixels, hot_pixels, frames_per_file, seed, runs;
     double dose, background, phase_scale, disk_radius_px, c10_a, c12_a, phi12_deg, rotation_deg;

@@ -6,6 +6,6 @@
 #include "cli.h"
 
 extern const cli_command command_inspect, command_convert, command_verify, command_frame, command_image, command_mean,
-    command_com, command_dpc, command_rotate, command_export, command_simulate, command_bench;
+    command_com, command_dpc, command_parallax, command_rotate, command_export, command_simulate, command_bench;
 
 #endif

@@ -5,8 +5,9 @@
 #include "commands.h"
 
 const cli_command *const cli_commands[] = {
-    &command_inspect, &command_convert, &command_verify, &command_frame,  &command_image,    &command_mean,
-    &command_com,     &command_dpc,     &command_rotate, &command_export, &command_simulate, &command_bench,
+    &command_inspect, &command_convert,  &command_verify, &command_frame,    &command_image,
+    &command_mean,    &command_com,      &command_dpc,    &command_parallax, &command_rotate,
+    &command_export,  &command_simulate, &command_bench,
 };
 const size_t cli_n_commands = sizeof cli_commands / sizeof cli_commands[0];
 

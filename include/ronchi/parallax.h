@@ -48,8 +48,10 @@ typedef struct ronchi_parallax_options {
     uint32_t upsample;                     /* pixels of the result per scan pixel and axis, 1 to 8; 2 */
     int32_t fit;                           /* ronchi_parallax_fit */
     int32_t reference;                     /* ronchi_parallax_reference */
-    int32_t transpose; /* 0, 1: the detector's; -1: found (taken for transposed when |C12| < |C10| asks for it) */
-    double near_deg;   /* of rotation and rotation + 180 the nearer to this is taken; 0 */
+    int32_t transpose;  /* 0, 1: the detector's; -1: as recorded, else found (by the sign that |C12| < |C10| leaves) */
+    int32_t near_given; /* 1: of rotation and rotation + 180 the nearer to near_deg is taken; 0: to the recorded
+                           orientation of the detector, else to 0 */
+    double near_deg;
     uint64_t workspace_bytes; /* spectra held at a time; 0: 1 GiB */
 } ronchi_parallax_options;
 
@@ -62,7 +64,7 @@ typedef struct ronchi_parallax_aberrations {
     double c10_a, c12_a, phi12_deg;                              /* C10 = -defocus, angstrom */
     double rotation_deg;                                         /* from scan axes to detector axes */
     int32_t transpose;                                           /* 1: the detector is transposed */
-    double c10_error_a, c12_error_a, rotation_error_deg;         /* standard errors by the scatter of the shifts */
+    double c10_error_a, c12_error_a, rotation_error_deg;         /* standard errors by the scatter of the shifts alone */
     double wavelength_a, dk_row, dk_col, step_row_a, step_col_a; /* what it was computed with; 1/angstrom a pixel */
     char dk_from[96];
     char missing[192];

@@ -64,6 +64,25 @@ typedef struct ronchi_plot {
 RONCHI_API ronchi_status ronchi_picture_plot_png(const char *path, const ronchi_plot *plot, int force,
                                                  ronchi_error *err);
 
+/* Vectors over an array, all arrays borrowed. */
+typedef struct ronchi_arrows {
+    size_t n;
+    const double *row, *col;             /* [n] where each begins, in pixels of the array */
+    const double *along_row, *along_col; /* [n] */
+    const uint8_t *marked;               /* [n] nonzero: in another colour; or NULL */
+    double scale;                        /* pixels of the array that a vector of length 1 takes */
+    size_t n_lines;
+    const char *const *lines; /* [n_lines] texts below the picture */
+} ronchi_arrows;
+
+/*
+ * ronchi_picture_arrows_png() draws arrows over an array in grey at half its brightness, enlarged to 512 pixels or
+ * more. Atomic.  RONCHI_ERR_ARGUMENT, _EXISTS, _IO, _SHAPE, _MEMORY
+ */
+RONCHI_API ronchi_status ronchi_picture_arrows_png(const char *path, const ronchi_view *view,
+                                                   const ronchi_arrows *arrows, const ronchi_picture_options *options,
+                                                   ronchi_error *err);
+
 /*
  * ronchi_picture_tiff() writes the numbers themselves: one grey TIFF of the view's own dtype (u64 as float64 only when
  * every value is below 2^53, else RONCHI_ERR_RANGE), with the pixel size as resolution and ImageJ-readable description.

@@ -108,7 +108,7 @@ static ronchi_status find_pixels(ronchi_bright_field *bf, const uint8_t *flagged
     if (bf->n < 4)
         return ronchi_fail(err, RONCHI_ERR_DATA, bf->acquisition->info.source_name, RONCHI_NO_OFFSET,
                            "%zu pixels with counts within %.3g px of (%.2f, %.2f): no bright-field disk; give --center "
-                           "and --radius-px",
+                           "and --radius",
                            bf->n, bf->disk.radius, bf->disk.row, bf->disk.col);
     return RONCHI_OK;
 }

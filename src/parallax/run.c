@@ -147,9 +147,22 @@ static ronchi_status choose_levels(parallax *p, ronchi_error *err)
     return ronchi_bins_init(&p->bf, &p->spectra, base, &p->bins, err);
 }
 
+/* What is recorded about the detector's orientation decides what the shifts leave open. */
+static void take_orientation(parallax *p)
+{
+    const ronchi_calibration *c = &p->bf.acquisition->info.calibration;
+    if (!c->det_rotation.known)
+        return;
+    if (!p->options.near_given)
+        p->options.near_deg = c->det_rotation.value;
+    if (p->options.transpose < 0)
+        p->options.transpose = c->det_transpose;
+}
+
 static ronchi_status find_units(parallax *p, ronchi_error *err)
 {
     const ronchi_parallax_options *o = &p->options;
+    take_orientation(p);
     p->known = ronchi_parallax_find_units(p->bf.acquisition, p->bf.disk.radius, &p->units);
     if (!p->known && (o->fit == RONCHI_PARALLAX_FIT_NEEDED || o->reference == RONCHI_PARALLAX_REFERENCE_TRANSFER))
         return ronchi_fail(

@@ -106,7 +106,7 @@ cmp -s out plain || fail "ronchi and ronchi --help differ"
 run 0 help
 cmp -s out plain || fail "ronchi help and ronchi --help differ"
 names=$(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' plain)
-[ "$(echo $names)" = "inspect convert verify frame image mean com dpc rotate export simulate bench version" ] || fail "commands: $names"
+[ "$(echo $names)" = "inspect convert verify frame image mean com dpc parallax rotate export simulate bench version" ] || fail "commands: $names"
 for name in $names; do
     [ "$name" != version ] || continue
     run 0 "$name" --help

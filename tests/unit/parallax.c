@@ -488,8 +488,8 @@ static void test_refusals(void **state)
     o.center_row = 1;
     o.center_col = 1;
     o.radius_px = 1.5;
-    refused(a, &o, RONCHI_ERR_DATA, "--radius-px");
-    refused(blank, &o, RONCHI_ERR_DATA, "--radius-px");
+    refused(a, &o, RONCHI_ERR_DATA, "--radius");
+    refused(blank, &o, RONCHI_ERR_DATA, "--radius");
     ronchi_parallax_options_defaults(&o);
     o.n_bins = 2;
     o.bins[0] = 2;
