@@ -170,8 +170,8 @@ ronchi_status ronchi_bright_field_plan(ronchi_bright_field *bf, ronchi_error *er
     for (size_t first = 0; first < bf->n; first += bf->pieces[bf->n_pieces++].n)
         bf->pieces[bf->n_pieces] = next_piece(bf, first, sizes[k][0], sizes[k][1]);
     size_t pixels = sizes[k][0] * sizes[k][1];
-    bf->band = ronchi_alloc(bf->context, bf->band_rows * bf->shape.scan_cols * pixels * value_bytes(bf));
-    bf->images = ronchi_alloc(bf->context, bf->n_positions * pixels * sizeof *bf->images);
+    bf->band = ronchi_decoded_take(bf->context, bf->band_rows * bf->shape.scan_cols * pixels, value_bytes(bf));
+    bf->images = ronchi_decoded_take(bf->context, bf->n_positions * pixels, sizeof *bf->images);
     return bf->band && bf->images ? RONCHI_OK : no_memory(err);
 }
 
@@ -220,8 +220,12 @@ ronchi_status ronchi_bright_field_open(const ronchi_acquisition *acquisition, co
 
 void ronchi_bright_field_close(ronchi_bright_field *bf)
 {
-    void *owned[] = {bf->valid, bf->mean_pattern, bf->row, bf->col, bf->mean, bf->pieces, bf->band, bf->images};
+    void *owned[] = {bf->valid, bf->mean_pattern, bf->row, bf->col, bf->mean, bf->pieces};
     for (size_t i = 0; bf->context && i < sizeof owned / sizeof owned[0]; i++)
         ronchi_free(bf->context, owned[i]);
+    if (bf->context) {
+        ronchi_decoded_give(bf->context, bf->band);
+        ronchi_decoded_give(bf->context, bf->images);
+    }
     memset(bf, 0, sizeof *bf);
 }

@@ -328,6 +328,7 @@ static void test_same_bits(void **state)
         run(acquisition, NULL, &other);
         same_bits(&first, &other);
         assert_true(other.peak_decoded_bytes > 0 && other.peak_decoded_bytes <= ronchi_context_budget(context));
+        assert_true(ronchi_context_decoded_peak(context) >= other.peak_decoded_bytes);
         ronchi_parallax_result_free(&other);
         ronchi_acquisition_destroy(acquisition);
         ronchi_context_destroy(context);
