@@ -17,6 +17,7 @@
 #include <jansson.h>
 
 #include "core/internal.h"
+#include "cuda/runtime.h"
 #include "ronchi/codec.h"
 
 typedef struct ronchi_profile ronchi_profile;
@@ -121,6 +122,13 @@ struct ronchi_profile {
      *   frames  [n_positions of the block][n_pixels] of the store's dtype, contiguous, borrowed
      */
     ronchi_status (*encode_block)(ronchi_store *store, size_t index, const void *frames, ronchi_error *err);
+
+    /*
+     * encode_frames() of a device's table is encode_block() for frames that lie on the device and are complete once
+     * 'stream' is; they may be overwritten when it returns.  Empty: frames come from the host.
+     */
+    ronchi_status (*encode_frames)(ronchi_store *store, size_t index, const void *frames, ronchi_cuda_stream stream,
+                                   ronchi_error *err);
 
     /*
      * finish() is called once after the last block: checks that all came, trims memory.  decode_band() of positions

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/port.h"
+#include "resident/ingest_device.h"
 
 typedef struct ingest {
     ronchi_store *store;
@@ -160,12 +161,17 @@ static ronchi_status take_check(ingest *in, ronchi_error *err)
     return RONCHI_OK;
 }
 
-static ronchi_status run_block(ingest *in, size_t index, ronchi_error *err)
+/* Decodes the frames of in->block and what happens to them before they are encoded. */
+static ronchi_status load_block(ingest *in, ronchi_error *err)
 {
     ronchi_status status =
         ronchi_parallel_for(in->store->context, ronchi_block_positions(&in->block), load_frame, in, err);
-    if (status == RONCHI_OK)
-        status = collect_raw(in, err);
+    return status == RONCHI_OK ? collect_raw(in, err) : status;
+}
+
+static ronchi_status run_block(ingest *in, size_t index, ronchi_error *err)
+{
+    ronchi_status status = load_block(in, err);
     if (status == RONCHI_OK)
         status = in->store->profile->encode_block(in->store, index, in->frames, err);
     if (status == RONCHI_OK && in->options->verify)
@@ -215,10 +221,87 @@ static ronchi_status run_blocks(ingest *in, ronchi_error *err)
     return status;
 }
 
+/* Room on the host for one block, and what narrowing it takes. */
+static ronchi_status take_room(ingest *in, ronchi_error *err)
+{
+    ronchi_context *context = in->store->context;
+    size_t positions = ronchi_store_largest_block(in->store), threads = ronchi_context_threads(context), bytes, raw;
+    bool fits = ronchi_mul(positions, in->frame_bytes, &bytes) && ronchi_mul(positions, in->options->n_flagged, &raw);
+    if (fits)
+        in->frames = ronchi_decoded_take(context, 1, bytes);
+    if (fits && in->narrow) {
+        in->wide = ronchi_calloc(context, threads * in->store->n_pixels, sizeof *in->wide);
+        in->raw_values = ronchi_calloc(context, raw ? raw : 1, sizeof *in->raw_values);
+    }
+    if (!in->frames || (in->narrow && (!in->wide || !in->raw_values)))
+        return ronchi_fail(err, RONCHI_ERR_MEMORY, in->feed->name, RONCHI_NO_OFFSET,
+                           "no memory for a block of %zu frames: give a smaller --budget", positions);
+    return in->options->verify ? take_check(in, err) : RONCHI_OK;
+}
+
+/* -------------------------------------------------------------------------------------------------- on a device */
+
+static ronchi_block device_block(void *user, size_t index)
+{
+    const ingest *in = user;
+    return in->store->profile->block(in->store, index);
+}
+
+static ronchi_status device_encode(void *user, size_t index, const void *frames, ronchi_cuda_stream stream,
+                                   ronchi_error *err)
+{
+    ingest *in = user;
+    return in->store->profile->encode_frames(in->store, index, frames, stream, err);
+}
+
+/* A block that the device could not decode, as if it had never been there: with the errors of this way. */
+static ronchi_status device_rescue(void *user, size_t index, const void **frames, ronchi_error *err)
+{
+    ingest *in = user;
+    ronchi_status status = in->frames ? RONCHI_OK : take_room(in, err);
+    if (status != RONCHI_OK)
+        return status;
+    in->block = device_block(in, index);
+    in->slot = 0;
+    status = in->feed->stage(in->feed->user, 0, in->block.stage_first, in->block.stage_count, err);
+    if (status == RONCHI_OK)
+        status = load_block(in, err);
+    in->feed->unstage(in->feed->user, 0);
+    *frames = in->frames;
+    return status;
+}
+
+static ronchi_status run_on_device(ingest *in, ronchi_error *err)
+{
+    ronchi_device_ingest how = {.context = in->store->context,
+                                .device = ronchi_context_device(in->store->context),
+                                .source = in->feed->source,
+                                .dtype = in->store->dtype,
+                                .options = in->options,
+                                .raw = in->raw,
+                                .n_blocks = in->store->profile->n_blocks(in->store),
+                                .block = device_block,
+                                .encode = device_encode,
+                                .rescue = device_rescue,
+                                .user = in};
+    return ronchi_device_ingest_run(&how, err);
+}
+
+const char *ronchi_ingest_why_host(const ronchi_store *store, const ronchi_feed *feed,
+                                   const ronchi_ingest_options *options)
+{
+    if (!store->profile->encode_frames)
+        return NULL;
+    if (!feed->source || !feed->stage || !feed->unstage)
+        return "they lie in memory";
+    return ronchi_device_ingest_why_not(feed->source, ronchi_context_device(store->context), options);
+}
+
 ronchi_status ronchi_ingest(ronchi_store *store, const ronchi_feed *feed, const ronchi_ingest_options *options,
                             ronchi_raw_collector *raw, ronchi_error *err)
 {
     ronchi_context *context = store->context;
+    ronchi_status status;
     ingest in;
     memset(&in, 0, sizeof in);
     in.store = store;
@@ -227,22 +310,13 @@ ronchi_status ronchi_ingest(ronchi_store *store, const ronchi_feed *feed, const 
     in.raw = raw;
     in.narrow = store->dtype != feed->dtype;
     in.frame_bytes = store->n_pixels * ronchi_dtype_size(store->dtype);
-    size_t positions = ronchi_store_largest_block(store), threads = ronchi_context_threads(context), bytes, raw_count;
-    bool fits = ronchi_mul(positions, in.frame_bytes, &bytes) && ronchi_mul(positions, options->n_flagged, &raw_count);
-    if (fits)
-        in.frames = ronchi_decoded_take(context, 1, bytes);
-    if (fits && in.narrow) {
-        in.wide = ronchi_calloc(context, threads * store->n_pixels, sizeof *in.wide);
-        in.raw_values = ronchi_calloc(context, raw_count ? raw_count : 1, sizeof *in.raw_values);
+    if (store->profile->encode_frames && !ronchi_ingest_why_host(store, feed, options)) {
+        status = run_on_device(&in, err);
+    } else {
+        status = take_room(&in, err);
+        if (status == RONCHI_OK)
+            status = run_blocks(&in, err);
     }
-    ronchi_status status;
-    if (!in.frames || (in.narrow && (!in.wide || !in.raw_values)))
-        status = ronchi_fail(err, RONCHI_ERR_MEMORY, feed->name, RONCHI_NO_OFFSET,
-                             "no memory for a block of %zu frames: give a smaller --budget", positions);
-    else
-        status = options->verify ? take_check(&in, err) : RONCHI_OK;
-    if (status == RONCHI_OK)
-        status = run_blocks(&in, err);
     ronchi_decoded_give(context, in.frames);
     ronchi_decoded_give(context, in.check);
     ronchi_free(context, in.wide);

@@ -20,7 +20,8 @@ typedef struct ronchi_feed {
     ronchi_status (*stage)(void *user, int slot, uint64_t first_position, uint64_t count, ronchi_error *err);
     ronchi_status (*frame)(void *user, int slot, uint64_t position, void *dst, ronchi_error *err);
     void (*unstage)(void *user, int slot);
-    const char *name; /* for messages */
+    const char *name;             /* for messages */
+    struct ronchi_source *source; /* where frames come from that have places in files; NULL: they come in another way */
 } ronchi_feed;
 
 typedef struct ronchi_ingest_options {
@@ -31,6 +32,13 @@ typedef struct ronchi_ingest_options {
     bool verify;            /* decode each block right after encoding and compare */
     const char *stage_name; /* for progress */
 } ronchi_ingest_options;
+
+/*
+ * ronchi_ingest_why_host() says, in static words, why frames for a store on a device are decoded on the host; NULL when
+ * they are decoded on the device, or the store is not on one.
+ */
+const char *ronchi_ingest_why_host(const ronchi_store *store, const ronchi_feed *feed,
+                                   const ronchi_ingest_options *options);
 
 /*
  * ronchi_ingest() runs all blocks of an empty store.  The store's dtype is the feed's, or u16 for a u32 feed: then

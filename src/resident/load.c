@@ -330,7 +330,7 @@ static ronchi_status load_source(ronchi_context *context, const char *path, cons
     if (status != RONCHI_OK)
         return status;
     ronchi_source *source = state.source;
-    ronchi_feed feed = {source->shape, source->dtype, &state, source_stage, source_frame, source_unstage, path};
+    ronchi_feed feed = {source->shape, source->dtype, &state, source_stage, source_frame, source_unstage, path, source};
     load l;
     memset(&l, 0, sizeof l);
     l.context = context;
@@ -396,7 +396,7 @@ ronchi_status ronchi_acquisition_encode(ronchi_context *context, const ronchi_vi
         return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET,
                            "the pixel mask must be uint8 of the detector's shape");
     ronchi_view view = *counts;
-    ronchi_feed feed = {shape, counts->dtype, &view, NULL, view_frame, NULL, "array in memory"};
+    ronchi_feed feed = {shape, counts->dtype, &view, NULL, view_frame, NULL, "array in memory", NULL};
     load l;
     memset(&l, 0, sizeof l);
     l.context = context;
