@@ -162,7 +162,22 @@ static void print_files(const ronchi_inspection *in)
     }
 }
 
-static void print_all(const char *path, const ronchi_inspection *in, bool options_given)
+/* What a load takes of the device that was asked for. */
+static void print_forecast(const ronchi_forecast *f)
+{
+    static const char *const says[] = {"does not fit: use --device cpu", "fits if the counts encode well", "fits"};
+    char encoded[32], work[32], there[32];
+    if (!f || f->place == RONCHI_HOST)
+        return;
+    heading("device");
+    cli_print("cuda:%d (%s), %s free\n", (int)f->device, f->name, cli_size(f->free_bytes, there));
+    heading("");
+    cli_print("%s: at most %s encoded, and %s while loading\n", says[f->fits + 1], cli_size(f->encoded_bytes, encoded),
+              cli_size(f->workspace_bytes, work));
+}
+
+static void print_all(const char *path, const ronchi_inspection *in, const ronchi_forecast *forecast,
+                      bool options_given)
 {
     char stored[32], dense[32];
     cli_print("%s\n", path);
@@ -186,6 +201,7 @@ static void print_all(const char *path, const ronchi_inspection *in, bool option
     if (in->dense_bytes)
         cli_print(", %s as a dense array", cli_size(in->dense_bytes, dense));
     putchar('\n');
+    print_forecast(forecast);
     heading("ready");
     cli_print("%s%s\n", in->ready ? "yes" : "no: ", in->ready ? "" : in->reason);
     heading("next");
@@ -265,7 +281,26 @@ static void json_files(cli_json *json, const ronchi_inspection *in)
     cli_json_close(json, ']');
 }
 
-static void print_json(const char *path, const ronchi_inspection *in)
+static void json_forecast(cli_json *json, const ronchi_forecast *f)
+{
+    static const char *const says[] = {"no", "perhaps", "yes"};
+    if (!f || f->place == RONCHI_HOST) {
+        cli_json_null(json, "device");
+        return;
+    }
+    cli_json_open(json, "device", '{');
+    cli_json_count(json, "ordinal", (uint64_t)f->device);
+    cli_json_text(json, "name", f->name);
+    cli_json_count(json, "total_bytes", f->total_bytes);
+    cli_json_count(json, "free_bytes", f->free_bytes);
+    cli_json_count(json, "encoded_bytes_at_most", f->encoded_bytes);
+    cli_json_count(json, "encoded_bytes_at_least", f->encoded_least_bytes);
+    cli_json_count(json, "workspace_bytes", f->workspace_bytes);
+    cli_json_text(json, "fits", says[f->fits + 1]);
+    cli_json_close(json, '}');
+}
+
+static void print_json(const char *path, const ronchi_inspection *in, const ronchi_forecast *forecast)
 {
     cli_json json = {stdout, 0, true};
     cli_json_open(&json, NULL, '{');
@@ -301,6 +336,7 @@ static void print_json(const char *path, const ronchi_inspection *in)
     json_calibration(&json, &in->calibration);
     json_evidence(&json, in);
     json_files(&json, in);
+    json_forecast(&json, forecast);
     if (in->metadata_json)
         cli_json_raw(&json, "metadata", in->metadata_json);
     else
@@ -326,10 +362,15 @@ static int run(cli *c)
     cli_source_options(c, &options);
     if (ronchi_inspect(c->context, c->argument[0], &options, &in, &c->err) != RONCHI_OK)
         return cli_error(&c->err);
+    ronchi_forecast forecast, *device = c->given[OPT_DEVICE] ? &forecast : NULL;
+    if (device && ronchi_forecast_load(c->context, &in, device, &c->err) != RONCHI_OK) {
+        ronchi_inspection_free(&in);
+        return cli_error(&c->err);
+    }
     if (c->json)
-        print_json(c->argument[0], &in);
+        print_json(c->argument[0], &in, device);
     else
-        print_all(c->argument[0], &in, options_given(c));
+        print_all(c->argument[0], &in, device, options_given(c));
     code = in.ready ? CLI_DONE : CLI_BAD_DATA;
     ronchi_inspection_free(&in);
     return code;

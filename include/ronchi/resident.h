@@ -68,6 +68,30 @@ RONCHI_API ronchi_status ronchi_acquisition_load(ronchi_context *context, const 
                                                  const ronchi_load_options *options, ronchi_acquisition **out,
                                                  ronchi_error *err);
 
+/* Whether a load fits into the memory of a device: surely, if its counts encode well enough, or not. */
+typedef enum ronchi_fit { RONCHI_FITS_NOT = -1, RONCHI_MAY_FIT = 0, RONCHI_FITS = 1 } ronchi_fit;
+
+/* What a load will take of a device's memory. */
+typedef struct ronchi_forecast {
+    ronchi_place place;           /* RONCHI_HOST: the context has no device, and nothing else is filled */
+    int32_t device;               /* ordinal */
+    char name[128];               /* of the device */
+    uint64_t encoded_bytes;       /* the encoded counts, at most */
+    uint64_t encoded_least_bytes; /* and at least */
+    uint64_t workspace_bytes;     /* beside them while loading, about */
+    uint64_t free_bytes, total_bytes;
+    ronchi_fit fits;
+} ronchi_forecast;
+
+/*
+ * ronchi_forecast_load() forecasts what loading an inspected source or .qem takes of the context's device.  A load that
+ * does not fit is refused before it begins when the device was named, and done by the CPU when it was not.
+ *
+ * RONCHI_ERR_DEVICE  the device failed
+ */
+RONCHI_API ronchi_status ronchi_forecast_load(ronchi_context *context, const ronchi_inspection *inspection,
+                                              ronchi_forecast *out, ronchi_error *err);
+
 /*
  * ronchi_acquisition_encode() encodes counts that lie in memory.
  *
