@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "resident/flagged_core.h"
+
 ronchi_status ronchi_flagged_list(const uint8_t *valid, size_t n_pixels, size_t **out, size_t *n_flagged,
                                   ronchi_error *err)
 {
@@ -29,55 +31,15 @@ ronchi_status ronchi_flagged_list(const uint8_t *valid, size_t n_pixels, size_t 
 
 /* ------------------------------------------------------------------------------------------------- correction */
 
-static uint32_t get(const void *frame, ronchi_dtype dtype, size_t p)
-{
-    if (dtype == RONCHI_U8)
-        return ((const uint8_t *)frame)[p];
-    return dtype == RONCHI_U16 ? ((const uint16_t *)frame)[p] : ((const uint32_t *)frame)[p];
-}
-
-static void put(void *frame, ronchi_dtype dtype, size_t p, uint32_t v)
-{
-    if (dtype == RONCHI_U8)
-        ((uint8_t *)frame)[p] = (uint8_t)v;
-    else if (dtype == RONCHI_U16)
-        ((uint16_t *)frame)[p] = (uint16_t)v;
-    else
-        ((uint32_t *)frame)[p] = v;
-}
-
-static uint32_t median_of_neighbours(const ronchi_shape *shape, ronchi_dtype dtype, const uint8_t *valid,
-                                     const void *frame, size_t pixel)
-{
-    uint32_t found[8];
-    size_t n = 0, row = pixel / shape->det_cols, col = pixel % shape->det_cols;
-    size_t r0 = row ? row - 1 : 0, r1 = row + 1 < shape->det_rows ? row + 1 : row;
-    size_t c0 = col ? col - 1 : 0, c1 = col + 1 < shape->det_cols ? col + 1 : col;
-    for (size_t r = r0; r <= r1; r++)
-        for (size_t c = c0; c <= c1; c++) {
-            size_t p = r * shape->det_cols + c;
-            if (p == pixel || !valid[p])
-                continue;
-            uint32_t v = get(frame, dtype, p);
-            size_t k = n++;
-            for (; k && found[k - 1] > v; k--)
-                found[k] = found[k - 1];
-            found[k] = v;
-        }
-    if (!n)
-        return 0;
-    if (n % 2)
-        return found[n / 2];
-    return (uint32_t)(((uint64_t)found[n / 2 - 1] + found[n / 2]) / 2);
-}
-
 void ronchi_flagged_correct(const ronchi_shape *shape, ronchi_dtype dtype, const uint8_t *valid, const size_t *flagged,
                             size_t n_flagged, ronchi_flagged policy, void *frame)
 {
     /* Neighbours are unflagged only, so the order of replacement does not matter. */
+    size_t element = ronchi_dtype_size(dtype), rows = shape->det_rows, cols = shape->det_cols;
     for (size_t k = 0; k < n_flagged; k++)
-        put(frame, dtype, flagged[k],
-            policy == RONCHI_FLAGGED_MEDIAN ? median_of_neighbours(shape, dtype, valid, frame, flagged[k]) : 0);
+        ronchi_flagged_put(
+            frame, element, flagged[k],
+            policy == RONCHI_FLAGGED_MEDIAN ? ronchi_flagged_median(rows, cols, element, valid, frame, flagged[k]) : 0);
 }
 
 /* ------------------------------------------------------------------------------------------- table of raw values */

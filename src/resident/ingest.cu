@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "cuda/check.cuh"
+#include "resident/flagged_core.h"
 #include "resident/ingest_cuda.h"
 
 namespace
@@ -16,13 +17,16 @@ unsigned grid_of(size_t n)
     return blocks < MOST_BLOCKS ? (unsigned)blocks : MOST_BLOCKS;
 }
 
-__global__ void zero_flagged(const ronchi_ingest_frames about, size_t element, uint8_t *frames)
+// Neighbours are unflagged only, so flagged pixels may be replaced in any order.
+__global__ void correct_flagged(const ronchi_ingest_frames about, int32_t median, size_t element, uint8_t *frames)
 {
     const size_t n = about.n_frames * about.n_flagged, step = (size_t)gridDim.x * blockDim.x;
+    const size_t rows = about.n_pixels / about.det_cols;
     for (size_t k = (size_t)blockIdx.x * blockDim.x + threadIdx.x; k < n; k += step) {
-        uint8_t *p = frames + (k / about.n_flagged * about.n_pixels + about.flagged[k % about.n_flagged]) * element;
-        for (size_t i = 0; i < element; i++)
-            p[i] = 0;
+        void *frame = frames + k / about.n_flagged * about.n_pixels * element;
+        const size_t pixel = about.flagged[k % about.n_flagged];
+        uint32_t v = median ? ronchi_flagged_median(rows, about.det_cols, element, about.valid, frame, pixel) : 0;
+        ronchi_flagged_put(frame, element, pixel, v);
     }
 }
 
@@ -47,15 +51,15 @@ __global__ void take_raw(const ronchi_ingest_frames about, const uint32_t *wide,
         raw[k] = wide[k / about.n_flagged * about.n_pixels + about.flagged[k % about.n_flagged]];
 }
 
-ronchi_status zero(ronchi_device *device, ronchi_cuda_stream stream, const ronchi_ingest_frames *about, size_t element,
-                   void *frames, ronchi_error *err)
+ronchi_status correct(ronchi_device *device, ronchi_cuda_stream stream, const ronchi_ingest_frames *about,
+                      int32_t median, size_t element, void *frames, ronchi_error *err)
 {
     ronchi_device_scope here(device);
     size_t n = about->n_frames * about->n_flagged;
     if (n == 0)
         return RONCHI_OK;
-    zero_flagged<<<grid_of(n), THREADS, 0, stream>>>(*about, element, static_cast<uint8_t *>(frames));
-    return RONCHI_CUDA_LAUNCH("zero_flagged", err);
+    correct_flagged<<<grid_of(n), THREADS, 0, stream>>>(*about, median, element, static_cast<uint8_t *>(frames));
+    return RONCHI_CUDA_LAUNCH("correct_flagged", err);
 }
 
 ronchi_status narrow(ronchi_device *device, ronchi_cuda_stream stream, const ronchi_ingest_frames *about,
@@ -75,4 +79,4 @@ ronchi_status narrow(ronchi_device *device, ronchi_cuda_stream stream, const ron
 
 } // namespace
 
-const ronchi_ingest_cuda ronchi_ingest_cuda_functions = {zero, narrow};
+const ronchi_ingest_cuda ronchi_ingest_cuda_functions = {correct, narrow};

@@ -15,6 +15,7 @@ extern "C" {
 /* Frames of a block in device memory, and what narrows them.  All pointers are the device's. */
 typedef struct ronchi_ingest_frames {
     size_t n_frames, n_pixels;
+    size_t det_cols;
     const uint8_t *valid;    /* [n_pixels] 0 = flagged; NULL: none is */
     const uint32_t *flagged; /* [n_flagged] pixels, ascending */
     size_t n_flagged;
@@ -22,9 +23,12 @@ typedef struct ronchi_ingest_frames {
 
 /* The slot of ronchi_cuda_table.  Everything is enqueued on 'stream'. */
 typedef struct ronchi_ingest_cuda {
-    /* zero() writes 0 at the flagged pixels of frames [n_frames][n_pixels] of 'element' bytes. */
-    ronchi_status (*zero)(ronchi_device *device, ronchi_cuda_stream stream, const ronchi_ingest_frames *about,
-                          size_t element, void *frames, ronchi_error *err);
+    /*
+     * correct() is ronchi_flagged_correct() for frames [n_frames][n_pixels] of 'element' bytes: 0 at flagged pixels, or
+     * with 'median' that of their neighbours.
+     */
+    ronchi_status (*correct)(ronchi_device *device, ronchi_cuda_stream stream, const ronchi_ingest_frames *about,
+                             int32_t median, size_t element, void *frames, ronchi_error *err);
     /*
      * narrow() copies uint32 frames to uint16: *over becomes nonzero when an unflagged count does not fit; flagged ones
      * that do not are 0.  raw [n_frames][n_flagged] gets the flagged pixels' own values.

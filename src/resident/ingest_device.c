@@ -77,8 +77,6 @@ const char *ronchi_device_ingest_why_not(ronchi_source *source, const ronchi_dev
         return "its frames are no chunks of their own";
     if (source->dtype != RONCHI_U8 && source->dtype != RONCHI_U16 && source->dtype != RONCHI_U32)
         return "its values are no counts";
-    if (options->policy == RONCHI_FLAGGED_MEDIAN && options->n_flagged)
-        return "flagged pixels become medians on the host";
     if (options->verify)
         return "each block is compared on the host";
     if (!ronchi_shape_detector(&source->shape, &pixels) || pixels > UINT32_MAX ||
@@ -265,8 +263,9 @@ static ronchi_status enqueue_frames(run *r, slot *s, size_t first, size_t n, siz
     ronchi_ingest_frames about = r->about;
     about.n_frames = n;
     ronchi_status status = t->bslz4->decode(device, s->stream, &batch, err);
-    if (status == RONCHI_OK && r->how->options->policy == RONCHI_FLAGGED_ZERO)
-        status = t->ingest->zero(device, s->stream, &about, batch.element, batch.out, err);
+    if (status == RONCHI_OK && r->how->options->policy != RONCHI_FLAGGED_KEEP)
+        status = t->ingest->correct(device, s->stream, &about, r->how->options->policy == RONCHI_FLAGGED_MEDIAN,
+                                    batch.element, batch.out, err);
     if (status == RONCHI_OK && r->narrow)
         status = t->ingest->narrow(device, s->stream, &about, (const uint32_t *)(const void *)s->wide,
                                    (uint16_t *)(void *)(s->frames + first * r->to_bytes),
@@ -541,6 +540,7 @@ ronchi_status ronchi_device_ingest_run(const ronchi_device_ingest *how, ronchi_e
     r.to_bytes = r.n_pixels * ronchi_dtype_size(how->dtype);
     r.narrow = how->dtype != how->source->dtype;
     r.about.n_pixels = r.n_pixels;
+    r.about.det_cols = how->source->shape.det_cols;
     r.about.n_flagged = how->options->n_flagged;
     for (size_t i = 0; i < how->n_blocks; i++) {
         ronchi_block block = how->block(how->user, i);

@@ -393,7 +393,7 @@ static void test_damaged(size_t rounds)
 /* ----------------------------------------------------------------------------------------------------------- bench */
 
 typedef struct making {
-    batch *b;
+    int coding;
     uint8_t **chunks;
     size_t *sizes;
     double mean;
@@ -438,12 +438,11 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void bench(size_t n, double mean)
+static void bench(size_t n, int coding, double mean)
 {
     enum { DISTINCT = 2048, RUNS = 9 };
-    batch b;
     ronchi_error err;
-    making m = {&b, calloc(DISTINCT, sizeof *m.chunks), calloc(DISTINCT, sizeof *m.sizes), mean};
+    making m = {coding, calloc(DISTINCT, sizeof *m.chunks), calloc(DISTINCT, sizeof *m.sizes), mean};
     check(ronchi_parallel_for(context, DISTINCT, make_frame, &m, &err), &err);
     size_t bytes = 192 * 192 * 2, total = 0;
     for (size_t i = 0; i < n; i++)
@@ -452,7 +451,7 @@ static void bench(size_t n, double mean)
     ronchi_bslz4_chunk *chunks = calloc(n, sizeof *chunks);
     for (size_t i = 0, at = 0; i < n; at += m.sizes[i++ % DISTINCT]) {
         memcpy(all + at, m.chunks[i % DISTINCT], m.sizes[i % DISTINCT]);
-        chunks[i] = (ronchi_bslz4_chunk){at, i * bytes, (uint32_t)m.sizes[i % DISTINCT], RONCHI_BSLZ4_BSLZ4};
+        chunks[i] = (ronchi_bslz4_chunk){at, i * bytes, (uint32_t)m.sizes[i % DISTINCT], (uint32_t)coding};
     }
     void *d_bytes, *d_chunks, *out, *slots, *fault;
     uint64_t word = RONCHI_BSLZ4_SOUND;
@@ -464,7 +463,8 @@ static void bench(size_t n, double mean)
     check(table->copy(device, stream, d_bytes, all, total, &err), &err);
     check(table->copy(device, stream, d_chunks, chunks, n * sizeof *chunks, &err), &err);
     check(table->copy(device, stream, fault, &word, 8, &err), &err);
-    ronchi_bslz4_batch on = {d_bytes, total, d_chunks, n, 2, bytes, 0, 0, out, n * bytes, slots, fault};
+    ronchi_bslz4_batch on = {d_bytes, total, d_chunks,  n,     2,    bytes, coding != RONCHI_BSLZ4_BSLZ4,
+                             0,       out,   n * bytes, slots, fault};
     ronchi_cuda_event from, to;
     double seconds[RUNS];
     check(table->event_open(device, &from, &err), &err);
@@ -484,15 +484,18 @@ static void bench(size_t n, double mean)
         check(table->copy(device, stream, mine, (uint8_t *)out + i * bytes, bytes, &err), &err);
         check(table->copy(device, stream, &word, fault, 8, &err), &err);
         check(table->stream_wait(device, stream, &err), &err);
-        check(ronchi_bslz4_decode(kernels, all + chunks[i].from, chunks[i].size, 2, frame, bytes, &err), &err);
+        check(coding == RONCHI_BSLZ4_LZ4
+                  ? ronchi_lz4_decode(all + chunks[i].from, chunks[i].size, frame, bytes, &err)
+                  : ronchi_bslz4_decode(kernels, all + chunks[i].from, chunks[i].size, 2, frame, bytes, &err),
+              &err);
         if (word != RONCHI_BSLZ4_SOUND || memcmp(frame, mine, bytes) != 0)
             fail("a frame differs from the CPU's", i);
     }
-    printf("bslz4 decode, disk of mean %-5g %zu frames, %5.2f bits a count: %7.2f ms, %6.0f GB/s, %6.0f Gcounts/s "
+    printf("%-5s decode, disk of mean %-5g %zu frames, %5.2f bits a count: %7.2f ms, %6.0f GB/s, %6.0f Gcounts/s "
            "(%.2f to %.2f ms)\n",
-           mean, n, 8.0 * (double)total / ((double)n * 36864), 1e3 * seconds[RUNS / 2],
-           (double)(n * bytes) / seconds[RUNS / 2] / 1e9, (double)n * 36864 / seconds[RUNS / 2] / 1e9, 1e3 * seconds[0],
-           1e3 * seconds[RUNS - 1]);
+           coding == RONCHI_BSLZ4_LZ4 ? "lz4" : "bslz4", mean, n, 8.0 * (double)total / ((double)n * 36864),
+           1e3 * seconds[RUNS / 2], (double)(n * bytes) / seconds[RUNS / 2] / 1e9,
+           (double)n * 36864 / seconds[RUNS / 2] / 1e9, 1e3 * seconds[0], 1e3 * seconds[RUNS - 1]);
     table->memory_give(device, d_bytes, total);
     table->memory_give(device, d_chunks, n * sizeof *chunks);
     table->memory_give(device, out, n * bytes);
@@ -531,7 +534,8 @@ int main(int argc, char **argv)
         size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 65536;
         printf("%s\n", device->name);
         for (size_t i = 0; i < 4; i++)
-            bench(n, means[i]);
+            bench(n, RONCHI_BSLZ4_BSLZ4, means[i]);
+        bench(n, RONCHI_BSLZ4_LZ4, means[1]);
     } else {
         state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
         test_sound();

@@ -134,9 +134,9 @@ static void expected(const sink *s, uint64_t position, void *wide, void *out)
     check(source->format->stage(s->source, frame, 1, &staged, &err), &err);
     check(source->format->decode(source, &staged, frame, wide, &err), &err);
     source->format->unstage(s->source, &staged);
-    if (s->options.policy == RONCHI_FLAGGED_ZERO)
+    if (s->options.policy != RONCHI_FLAGGED_KEEP)
         ronchi_flagged_correct(&source->shape, source->dtype, s->options.valid, s->options.flagged,
-                               s->options.n_flagged, RONCHI_FLAGGED_ZERO, wide);
+                               s->options.n_flagged, s->options.policy, wide);
     if (s->dtype == source->dtype) {
         memcpy(out, wide, pixels * ronchi_dtype_size(s->dtype));
         return;
@@ -310,7 +310,7 @@ static void test_sets(ronchi_context *context)
     size_t n = 0;
     for (size_t f = 0; f < 4; f++)
         for (size_t d = 0; d < 3; d++)
-            for (int policy = 0; policy < 2; policy++)
+            for (int policy = 0; policy < 3; policy++)
                 for (int variant = 0; variant < 3; variant++) {
                     set s = {.shape = {1 + next64() % 70, 1 + next64() % 70, 1 + next64() % 40, 1 + next64() % 40},
                              .dtype = dtypes[d],
@@ -318,7 +318,7 @@ static void test_sets(ronchi_context *context)
                              .frames_per_file = variant ? 1 + next64() % 900 : 0,
                              .mask = variant != 1,
                              .prescan = variant == 2 ? (uint32_t)(1 + next64() % 5) : 0};
-                    load_one(context, &s, policy ? RONCHI_FLAGGED_ZERO : RONCHI_FLAGGED_KEEP,
+                    load_one(context, &s, (ronchi_flagged)policy,
                              dtypes[d] == RONCHI_U32 && variant != 1 ? RONCHI_U16 : dtypes[d]);
                     n++;
                 }

@@ -13,6 +13,7 @@
 #include "cuda/runtime.h"
 #include "formats/bslz4.h"
 #include "formats/bslz4_cuda.h"
+#include "resident/flagged_core.h"
 #include "resident/ingest_cuda.h"
 
 static uint64_t pretend_used, pretend_peak; /* bytes of pretended device memory */
@@ -151,15 +152,21 @@ static ronchi_status pretend_decode(ronchi_device *device, ronchi_cuda_stream st
     return RONCHI_OK;
 }
 
-static ronchi_status pretend_zero(ronchi_device *device, ronchi_cuda_stream stream, const ronchi_ingest_frames *about,
-                                  size_t element, void *frames, ronchi_error *err)
+static ronchi_status pretend_correct(ronchi_device *device, ronchi_cuda_stream stream,
+                                     const ronchi_ingest_frames *about, int32_t median, size_t element, void *frames,
+                                     ronchi_error *err)
 {
     (void)device;
     (void)stream;
     (void)err;
     for (size_t f = 0; f < about->n_frames; f++)
-        for (size_t k = 0; k < about->n_flagged; k++)
-            memset((uint8_t *)frames + (f * about->n_pixels + about->flagged[k]) * element, 0, element);
+        for (size_t k = 0; k < about->n_flagged; k++) {
+            void *frame = (uint8_t *)frames + f * about->n_pixels * element;
+            uint32_t v = median ? ronchi_flagged_median(about->n_pixels / about->det_cols, about->det_cols, element,
+                                                        about->valid, frame, about->flagged[k])
+                                : 0;
+            ronchi_flagged_put(frame, element, about->flagged[k], v);
+        }
     return RONCHI_OK;
 }
 
@@ -183,7 +190,7 @@ static ronchi_status pretend_narrow(ronchi_device *device, ronchi_cuda_stream st
 static inline ronchi_device *pretend_device(const ronchi_kernels *kernels)
 {
     static const ronchi_bslz4_cuda bslz4 = {pretend_decode};
-    static const ronchi_ingest_cuda ingest = {pretend_zero, pretend_narrow};
+    static const ronchi_ingest_cuda ingest = {pretend_correct, pretend_narrow};
     static const ronchi_cuda_table table = {.device_memory = pretend_memory,
                                             .reset_peak = pretend_reset_peak,
                                             .memory_take = pretend_memory_take,
