@@ -24,7 +24,11 @@ enable_language(CUDA)
 
 # One file a line; kernels lie beside their CPU twins.
 add_library(ronchi_cuda MODULE
+  src/codec/lane_rans_read.cu
+  src/codec/lane_rans_reduce.cu
+  src/codec/lane_rans_store.cu
   src/core/error.c
+  src/core/view.c
   src/cuda/runtime.cu
   src/cuda/table.cu
   src/formats/bslz4.cu
@@ -40,4 +44,4 @@ target_include_directories(ronchi_cuda PRIVATE ${RONCHI_CUDA_JSON_INCLUDE_DIRS})
 target_compile_options(ronchi_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false;-lineinfo;-Xptxas=-v;\
 -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror>")
 target_link_options(ronchi_cuda PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/src/cuda/exports.map
-                    -Wl,--as-needed)
+                    -Wl,--as-needed -Wl,-z,defs)

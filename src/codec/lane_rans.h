@@ -198,7 +198,9 @@ typedef struct ronchi_lane_store {
     ronchi_lane_chunk *chunks; /* [n_rects] */
     size_t n_filled;
     uint64_t body_bytes;
-    ronchi_sum_index *index; /* sums of tiles and groups, or NULL; owned */
+    ronchi_sum_index *index;      /* sums of tiles and groups, or NULL; owned */
+    struct ronchi_device *device; /* where the counts are (codec/lane_rans_cuda.h); then the chunks have no bytes */
+    struct ronchi_lane_on *on;    /* NULL: on the host; owned by ronchi_profile_lane_cuda */
 } ronchi_lane_store;
 
 ronchi_status ronchi_lane_create_empty(ronchi_context *context, const ronchi_shape *shape, ronchi_dtype dtype,

@@ -198,4 +198,5 @@ const ronchi_profile ronchi_profile_lane = {
     .span = ronchi_lane_span,
     .adopt = ronchi_lane_adopt,
     .destroy = ronchi_lane_destroy,
+    .on_cuda = &ronchi_profile_lane_cuda,
 };

@@ -44,6 +44,20 @@ const ronchi_profile *ronchi_profile_by_codec(const char *codec)
     return NULL;
 }
 
+ronchi_status ronchi_profile_place(ronchi_context *context, const ronchi_profile **profile, ronchi_error *err)
+{
+    const bool asked = ronchi_context_device_asked(context);
+    if (!(*profile)->on_cuda && !asked) /* before a device is looked for */
+        return RONCHI_OK;
+    if (!ronchi_context_device(context))
+        return RONCHI_OK;
+    if (!(*profile)->on_cuda)
+        return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET,
+                           "%s cannot be held on a CUDA device yet: use --device cpu", (*profile)->name);
+    *profile = (*profile)->on_cuda;
+    return RONCHI_OK;
+}
+
 ronchi_status ronchi_store_init(ronchi_store *store, const ronchi_profile *profile, ronchi_context *context,
                                 const ronchi_shape *shape, ronchi_dtype dtype, const uint8_t *valid, ronchi_error *err)
 {
@@ -76,7 +90,8 @@ ronchi_status ronchi_store_check_band(const ronchi_store *store, const ronchi_re
                                       ronchi_error *err)
 {
     if (!ronchi_region_inside(region, &store->shape) ||
-        !ronchi_view_is(out, region->scan_rows, region->scan_cols, region->det_rows, region->det_cols))
+        !ronchi_view_near(out, store->place, store->device, region->scan_rows, region->scan_cols, region->det_rows,
+                          region->det_cols))
         return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET,
                            "the view does not have the shape of the region");
     bool counts =

@@ -2,10 +2,10 @@
 /*
  * profile.h - the profile's table of functions, one of Ronchi's two tables (the other is core/kernels.h).
  *
- * A store is one acquisition encoded under one profile, in host memory.  Everything above this layer uses a store only
- * through this table: blocks go in while loading; bands and reductions come out; describe, span and adopt carry it to
- * and from a file.  An empty slot means the profile cannot do that: callers answer RONCHI_ERR_UNSUPPORTED and touch
- * nothing.
+ * A store is one acquisition encoded under one profile, in host memory or (a table of its own) on a device.  Everything
+ * above this layer uses a store only through this table: blocks go in while loading; bands and reductions come out;
+ * describe, span and adopt carry it to and from a file.  An empty slot means the profile cannot do that: callers answer
+ * RONCHI_ERR_UNSUPPORTED and touch nothing.
  *
  * Every function may be called from several threads at once on one store, but for create, encode_block, build_index and
  * destroy.
@@ -26,6 +26,8 @@ typedef struct ronchi_profile ronchi_profile;
 typedef struct ronchi_store {
     const ronchi_profile *profile;
     ronchi_context *context; /* borrowed: outlives the store */
+    ronchi_place place;      /* where the counts are */
+    int32_t device;          /* ordinal when that is not the host */
     ronchi_shape shape;
     ronchi_dtype dtype; /* as held: u8, u16, u32 or f32 */
     size_t n_positions, n_pixels;
@@ -203,18 +205,29 @@ struct ronchi_profile {
                            ronchi_error *err);
 
     void (*destroy)(ronchi_store *store); /* NULL does nothing */
+
+    /* to_host(): of a device's table: the same store in host memory; files are written from that one. */
+    ronchi_status (*to_host)(const ronchi_store *store, ronchi_store **out, ronchi_error *err);
+    const ronchi_profile *on_cuda; /* of a host's table: that of the same profile on a CUDA device, or NULL */
 };
 
 /* The tables, one per profile. */
 extern const ronchi_profile ronchi_profile_dense;
 extern const ronchi_profile ronchi_profile_column;
 extern const ronchi_profile ronchi_profile_lane;
+extern const ronchi_profile ronchi_profile_lane_cuda; /* the same profile with its counts on a device */
 extern const ronchi_profile ronchi_profile_float_lanes;
 extern const ronchi_profile ronchi_profile_uint32_lanes;
 
 /* The profile of that id (not AUTO), or of that .qem codec identifier; NULL when there is none. */
 const ronchi_profile *ronchi_profile_find(ronchi_profile_id id);
 const ronchi_profile *ronchi_profile_by_codec(const char *codec);
+
+/*
+ * ronchi_profile_place() replaces *profile by its table for the context's device, if there is one and the profile can
+ * be there.  RONCHI_ERR_UNSUPPORTED when the caller named a device and the profile cannot be on it.
+ */
+ronchi_status ronchi_profile_place(ronchi_context *context, const ronchi_profile **profile, ronchi_error *err);
 
 /*
  * ronchi_store_init() checks the sizes and fills the shared part of a profile's fresh, zeroed store (allocates and
@@ -226,7 +239,8 @@ void ronchi_store_release(ronchi_store *store);
 
 /*
  * ronchi_store_check_band() is the first step of a profile's decode_band(): RONCHI_ERR_SHAPE unless the region lies
- * inside the store, 'out' has its shape, and the dtype is one that decode_band() gives.
+ * inside the store, 'out' has its shape and lies on the host or where the store is, and the dtype is one that
+ * decode_band() gives.
  */
 ronchi_status ronchi_store_check_band(const ronchi_store *store, const ronchi_region *region, const ronchi_view *out,
                                       ronchi_error *err);

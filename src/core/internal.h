@@ -67,6 +67,10 @@ static inline void *ronchi_view_at(const ronchi_view *view, size_t i, size_t j, 
 /* ronchi_view_is(): true when the view is a host array of that shape (leading sizes first) with data. */
 bool ronchi_view_is(const ronchi_view *view, size_t n0, size_t n1, size_t n2, size_t n3);
 
+/* ronchi_view_near(): the same for a view that lies on the host or in the given place. */
+bool ronchi_view_near(const ronchi_view *view, ronchi_place place, int32_t device, size_t n0, size_t n1, size_t n2,
+                      size_t n3);
+
 /* -------------------------------------------------------------------------------------------------- memory */
 
 /* ronchi_alloc() takes 'size_bytes' (at least 1) from the context's allocator, aligned to 64; NULL when there is none.

@@ -122,6 +122,12 @@ ronchi_view ronchi_view_2d(void *data, ronchi_dtype dtype, size_t rows, size_t c
 
 bool ronchi_view_is(const ronchi_view *view, size_t n0, size_t n1, size_t n2, size_t n3)
 {
-    return view && view->data && view->place == RONCHI_HOST && view->shape[0] == n0 && view->shape[1] == n1 &&
-           view->shape[2] == n2 && view->shape[3] == n3;
+    return ronchi_view_near(view, RONCHI_HOST, 0, n0, n1, n2, n3);
+}
+
+bool ronchi_view_near(const ronchi_view *view, ronchi_place place, int32_t device, size_t n0, size_t n1, size_t n2,
+                      size_t n3)
+{
+    return view && view->data && (view->place == RONCHI_HOST || (view->place == place && view->device == device)) &&
+           view->shape[0] == n0 && view->shape[1] == n1 && view->shape[2] == n2 && view->shape[3] == n3;
 }

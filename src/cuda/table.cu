@@ -4,7 +4,12 @@
 #include "formats/bslz4_cuda.h"
 #include "resident/ingest_cuda.h"
 
+extern "C" {
+#include "codec/lane_rans_cuda.h"
+}
+
 // Operations are named here, beside their slot in ronchi_cuda_table.
+extern const ronchi_lane_cuda ronchi_lane_cuda_here; // codec/lane_rans_store.cu
 
 static ronchi_cuda_table make_table(void)
 {
@@ -13,7 +18,7 @@ static ronchi_cuda_table make_table(void)
     table.table_bytes = sizeof table;
     table.version = RONCHI_VERSION_STRING;
     ronchi_cuda_runtime_fill(&table);
-    table.lane = nullptr;
+    table.lane = &ronchi_lane_cuda_here;
     table.bslz4 = &ronchi_bslz4_cuda_functions;
     table.ingest = &ronchi_ingest_cuda_functions;
     return table;

@@ -29,7 +29,8 @@ ronchi_status ronchi_acquisition_new(ronchi_store *store, ronchi_acquisition **o
     acquisition->store = store;
     ronchi_acquisition_info *info = &acquisition->info;
     info->representation = store->profile->id == RONCHI_PROFILE_DENSE ? RONCHI_DENSE : RONCHI_ENCODED;
-    info->residency = RONCHI_HOST;
+    info->residency = store->place;
+    info->device = store->device;
     info->profile = store->profile->id;
     info->source_shape = info->shape = store->shape;
     info->source_dtype = info->dtype = store->dtype;

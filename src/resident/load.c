@@ -146,11 +146,14 @@ static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, 
     if (!profile || !profile->create)
         return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, l->feed->name, RONCHI_NO_OFFSET, "profile %s is not built yet",
                            ronchi_profile_name(id));
+    ronchi_status status = ronchi_profile_place(l->context, &profile, err);
+    if (status != RONCHI_OK)
+        return status;
     bool keep = l->options->source.flagged == RONCHI_FLAGGED_KEEP;
     uint64_t budget = ronchi_context_budget(l->context);
     ronchi_raw_collector collector;
-    ronchi_status status = ronchi_raw_collector_init(
-        &collector, l->context, l->n_flagged, l->feed->shape.scan_rows * l->feed->shape.scan_cols, budget / 4, err);
+    status = ronchi_raw_collector_init(&collector, l->context, l->n_flagged,
+                                       l->feed->shape.scan_rows * l->feed->shape.scan_cols, budget / 4, err);
     if (status == RONCHI_OK)
         status = profile->create(l->context, &l->feed->shape, dtype, keep ? l->valid : NULL, budget, &l->store, err);
     ronchi_ingest_options how = {

@@ -15,6 +15,8 @@ static ronchi_status adopt_store(ronchi_context *context, ronchi_qem *qem, const
             "codec '%s' is not known to ronchi %s: a newer version may read it, or reopen the original acquisition",
             qem->codec, RONCHI_VERSION_STRING);
     ronchi_status status = ronchi_qem_check_body(qem, err);
+    if (status == RONCHI_OK)
+        status = ronchi_profile_place(context, &profile, err);
     if (status != RONCHI_OK)
         return status;
     return profile->adopt(context, qem->header, &qem->shape, qem->dtype, qem->body_bytes, ronchi_qem_read_body, qem,

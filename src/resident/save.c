@@ -55,16 +55,13 @@ static ronchi_status write_parts(body *b, const char *path, int force, json_t *h
                                : status;
 }
 
-static ronchi_status write_file(const ronchi_acquisition *acquisition, const char *path,
-                                const ronchi_save_options *options, json_t *metadata, json_t *scientific,
-                                ronchi_error *err)
+static ronchi_status write_store(const ronchi_acquisition *acquisition, const ronchi_store *store, const char *path,
+                                 const ronchi_save_options *options, json_t *metadata, json_t *scientific,
+                                 ronchi_error *err)
 {
-    const ronchi_store *store = acquisition->store;
     ronchi_store *index = NULL;
     ronchi_status status = RONCHI_OK;
-    if (options->embed_source)
-        status = ronchi_qem_embed(metadata, options->embed_source, err);
-    if (status == RONCHI_OK && options->index && store->profile->pack_index)
+    if (options->index && store->profile->pack_index)
         status = store->profile->pack_index(store, &index, err);
     if (status != RONCHI_OK)
         return status;
@@ -75,6 +72,25 @@ static ronchi_status write_file(const ronchi_acquisition *acquisition, const cha
     json_decref(header);
     if (index)
         index->profile->destroy(index);
+    return status;
+}
+
+/* What lies on a device is written from a copy in host memory, which is as large as the file. */
+static ronchi_status write_file(const ronchi_acquisition *acquisition, const char *path,
+                                const ronchi_save_options *options, json_t *metadata, json_t *scientific,
+                                ronchi_error *err)
+{
+    const ronchi_store *store = acquisition->store;
+    ronchi_store *copy = NULL;
+    ronchi_status status = RONCHI_OK;
+    if (options->embed_source)
+        status = ronchi_qem_embed(metadata, options->embed_source, err);
+    if (status == RONCHI_OK && store->profile->to_host)
+        status = store->profile->to_host(store, &copy, err);
+    if (status == RONCHI_OK)
+        status = write_store(acquisition, copy ? copy : store, path, options, metadata, scientific, err);
+    if (copy)
+        copy->profile->destroy(copy);
     return status;
 }
 

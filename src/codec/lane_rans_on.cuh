@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* lane_rans_on.cuh - what the host side of the .cu files shares: the object behind ronchi_lane_on, and scratch. */
+#ifndef RONCHI_CODEC_LANE_RANS_ON_CUH
+#define RONCHI_CODEC_LANE_RANS_ON_CUH
+
+#include "codec/lane_rans_device.cuh"
+
+struct ronchi_lane_on {
+    ronchi_device *device;
+    ronchi_lane_layout layout;
+    ronchi_arena *arena;
+    lane_view view;        /* 'bad' is filled per job */
+    uint8_t *valid;        /* device [n_pixels] */
+    uint8_t *host_valid;   /* [n_pixels] */
+    lane_chunk_on *chunks; /* host copy of the device's table */
+    uint32_t *n_words;     /* [n_rects] */
+    uint64_t *tile_words;  /* [n_tiles] of all chunks: how much work a tile is */
+    uint32_t used[5];      /* bits of the model ids that any brick has, once checked */
+};
+
+/* Cuts a job's scratch into pieces aligned to 256 bytes.  With base NULL it only adds up. */
+struct lane_carve {
+    char *base;
+    size_t used;
+    template <class T> T *take(size_t n)
+    {
+        T *at = reinterpret_cast<T *>(base + used);
+        used += (n * sizeof(T) + 255) / 256 * 256;
+        return base ? at : nullptr;
+    }
+};
+
+/* The functions of ronchi_lane_cuda, by file. */
+ronchi_status lane_on_reduce(const ronchi_lane_on *on, const ronchi_reduction *r, uint64_t *bad, ronchi_error *err);
+ronchi_status lane_on_read(const ronchi_lane_on *on, const ronchi_region *region, const ronchi_view *out, uint64_t *bad,
+                           ronchi_error *err);
+ronchi_status lane_on_encode(ronchi_lane_on *on, size_t rect, const void *frames, ronchi_cuda_stream stream,
+                             uint64_t *most, ronchi_error *err);
+
+/* Waits for a job and looks at its word of bad bricks (host memory, copied behind the kernels). */
+ronchi_status lane_on_finish(ronchi_cuda_job *job, const unsigned long long *word, uint64_t *bad, ronchi_error *err);
+
+#endif
