@@ -131,6 +131,8 @@ int cli_load(cli *c, const char *path, ronchi_acquisition **out, ronchi_acquisit
         return cli_fail(cli_exit_code(status), path, "cannot be described: %s", ronchi_status_name(status));
     }
     cli_progress_clear();
+    if (info->host_work[0] && c->given[OPT_DEVICE] && !c->quiet)
+        (void)cli_fail(CLI_DONE, path, "%s", info->host_work);
     return CLI_DONE;
 }
 

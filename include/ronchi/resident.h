@@ -53,6 +53,7 @@ typedef struct ronchi_acquisition_info {
     char mask_policy[64];  /* "preserve-stored-counts", "flagged-markers-in-table", "zero-corrected", ... */
     ronchi_calibration calibration;
     char source_name[256]; /* file name without folder */
+    char host_work[128];   /* what the host did although the counts are on a device, and why; empty: nothing */
 } ronchi_acquisition_info;
 
 /*

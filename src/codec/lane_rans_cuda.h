@@ -56,8 +56,8 @@ typedef struct ronchi_lane_cuda {
 } ronchi_lane_cuda;
 
 /*
- * ronchi_lane_encode_on_device() is encode_block() of ronchi_profile_lane_cuda for frames that lie on the device
- * already; see encode() above.  Blocks 0, 1, 2, ... in order.  In libronchi.
+ * ronchi_lane_encode_on_device() is encode_frames() of ronchi_profile_lane_cuda: encode_block() for frames that lie on
+ * the device already; see encode() above.  Blocks 0, 1, 2, ... in order.  In libronchi.
  */
 ronchi_status ronchi_lane_encode_on_device(ronchi_store *store, size_t index, const void *frames,
                                            ronchi_cuda_stream stream, ronchi_error *err);

@@ -163,6 +163,10 @@ ronchi_status ronchi_lane_encode_on_device(ronchi_store *base, size_t index, con
                                            ronchi_cuda_stream stream, ronchi_error *err)
 {
     ronchi_lane_store *store = (ronchi_lane_store *)base;
+    if (!lane_of(store)->encode)
+        return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET, "the CUDA part does not encode");
+    if (!frames)
+        return RONCHI_OK;
     ronchi_status status = lane_of(store)->encode(store->on, index, frames, stream, &base->max_count, err);
     return status == RONCHI_OK ? note_chunk(store, index) : status;
 }
@@ -278,6 +282,7 @@ const ronchi_profile ronchi_profile_lane_cuda = {
     .n_blocks = n_blocks,
     .block = block_of,
     .encode_block = encode_block,
+    .encode_frames = ronchi_lane_encode_on_device,
     .finish = finish,
     .validate = validate,
     .decode_band = decode_band,

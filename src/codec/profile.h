@@ -127,7 +127,8 @@ struct ronchi_profile {
 
     /*
      * encode_frames() of a device's table is encode_block() for frames that lie on the device and are complete once
-     * 'stream' is; they may be overwritten when it returns.  Empty: frames come from the host.
+     * 'stream' is; they may be overwritten when it returns.  With frames NULL it only says whether it can: RONCHI_OK or
+     * RONCHI_ERR_UNSUPPORTED.  Empty: frames come from the host.
      */
     ronchi_status (*encode_frames)(ronchi_store *store, size_t index, const void *frames, ronchi_cuda_stream stream,
                                    ronchi_error *err);

@@ -287,11 +287,12 @@ static ronchi_status run_on_device(ingest *in, ronchi_error *err)
     return ronchi_device_ingest_run(&how, err);
 }
 
-const char *ronchi_ingest_why_host(const ronchi_store *store, const ronchi_feed *feed,
-                                   const ronchi_ingest_options *options)
+const char *ronchi_ingest_why_host(ronchi_store *store, const ronchi_feed *feed, const ronchi_ingest_options *options)
 {
-    if (!store->profile->encode_frames)
+    if (store->place != RONCHI_CUDA)
         return NULL;
+    if (!store->profile->encode_frames || store->profile->encode_frames(store, 0, NULL, NULL, NULL) != RONCHI_OK)
+        return "they are encoded there";
     if (!feed->source || !feed->stage || !feed->unstage)
         return "they lie in memory";
     return ronchi_device_ingest_why_not(feed->source, ronchi_context_device(store->context), options);
@@ -310,7 +311,7 @@ ronchi_status ronchi_ingest(ronchi_store *store, const ronchi_feed *feed, const 
     in.raw = raw;
     in.narrow = store->dtype != feed->dtype;
     in.frame_bytes = store->n_pixels * ronchi_dtype_size(store->dtype);
-    if (store->profile->encode_frames && !ronchi_ingest_why_host(store, feed, options)) {
+    if (store->place == RONCHI_CUDA && !ronchi_ingest_why_host(store, feed, options)) {
         status = run_on_device(&in, err);
     } else {
         status = take_room(&in, err);

@@ -37,8 +37,7 @@ typedef struct ronchi_ingest_options {
  * ronchi_ingest_why_host() says, in static words, why frames for a store on a device are decoded on the host; NULL when
  * they are decoded on the device, or the store is not on one.
  */
-const char *ronchi_ingest_why_host(const ronchi_store *store, const ronchi_feed *feed,
-                                   const ronchi_ingest_options *options);
+const char *ronchi_ingest_why_host(ronchi_store *store, const ronchi_feed *feed, const ronchi_ingest_options *options);
 
 /*
  * ronchi_ingest() runs all blocks of an empty store.  The store's dtype is the feed's, or u16 for a u32 feed: then

@@ -6,6 +6,7 @@
 
 #include "core/port.h"
 #include "formats/format.h"
+#include "resident/forecast.h"
 #include "resident/ingest.h"
 
 void ronchi_load_options_defaults(ronchi_load_options *options)
@@ -100,6 +101,7 @@ typedef struct load {
     ronchi_raw_pixel *raw;
     size_t n_raw;
     uint64_t n_zeroed;
+    const char *why_host; /* why frames were decoded on the host for a store on a device; or NULL */
 } load;
 
 static ronchi_status take_mask(load *l, ronchi_error *err)
@@ -139,6 +141,27 @@ static ronchi_status take_raw(load *l, ronchi_raw_collector *collector, ronchi_e
     return status;
 }
 
+/*
+ * The table of the profile that is on the context's device, where the load fits into its memory: one that cannot fit is
+ * refused when the device was named, and one that may not is the CPU's when it was not.
+ */
+static ronchi_status place_profile(load *l, const ronchi_profile **profile, ronchi_error *err)
+{
+    ronchi_forecast forecast;
+    ronchi_device *device = (*profile)->on_cuda ? ronchi_context_device(l->context) : NULL;
+    if (device && l->feed->source) {
+        ronchi_status status = ronchi_forecast_source(l->context, l->feed->source, &forecast, err);
+        if (status != RONCHI_OK)
+            return status;
+        bool asked = ronchi_context_device_asked(l->context);
+        if (asked && forecast.fits == RONCHI_FITS_NOT)
+            return ronchi_forecast_refuse(&forecast, l->feed->name, err);
+        if (!asked && forecast.fits != RONCHI_FITS)
+            return RONCHI_OK;
+    }
+    return ronchi_profile_place(l->context, profile, err);
+}
+
 /* One attempt with one profile and dtype. */
 static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, ronchi_error *err)
 {
@@ -146,7 +169,7 @@ static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, 
     if (!profile || !profile->create)
         return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, l->feed->name, RONCHI_NO_OFFSET, "profile %s is not built yet",
                            ronchi_profile_name(id));
-    ronchi_status status = ronchi_profile_place(l->context, &profile, err);
+    ronchi_status status = place_profile(l, &profile, err);
     if (status != RONCHI_OK)
         return status;
     bool keep = l->options->source.flagged == RONCHI_FLAGGED_KEEP;
@@ -160,6 +183,7 @@ static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, 
         l->valid, l->flagged, l->n_flagged, (ronchi_flagged)l->options->source.flagged, l->options->verify != 0,
         "load"};
     bool narrow = dtype != l->feed->dtype;
+    l->why_host = status == RONCHI_OK ? ronchi_ingest_why_host(l->store, l->feed, &how) : NULL;
     if (status == RONCHI_OK)
         status = ronchi_ingest(l->store, l->feed, &how, narrow && keep ? &collector : NULL, err);
     if (status == RONCHI_OK && narrow && keep)
@@ -289,6 +313,9 @@ static ronchi_status assemble(load *l, json_t *metadata, json_t *scientific, ron
     acquisition->info.source_dtype = l->feed->dtype;
     snprintf(acquisition->info.source_name, sizeof acquisition->info.source_name, "%.255s", base_name(l->feed->name));
     say_lossless(acquisition, l);
+    if (l->why_host)
+        snprintf(acquisition->info.host_work, sizeof acquisition->info.host_work, "frames were decoded on the host: %s",
+                 l->why_host);
     status = say_processing(acquisition, l, err);
     ronchi_acquisition_account(acquisition);
     ronchi_scientific_calibration(scientific, &acquisition->info.calibration);

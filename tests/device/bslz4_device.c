@@ -2,8 +2,11 @@
 /*
  * bslz4_device.c - chunks decoded on a CUDA device, compared with the CPU's decoder: all elements, sizes, block sizes
  * and codings, byte orders, and thousands of damaged chunks, whose faults must be those that the CPU finds.  Every
- * frame is filled with another value first and has guards on both sides. bslz4_device [SEED [ROUNDS]]   exit code 77
- * without a device bslz4_device --bench [FRAMES]  decoding rates
+ * frame is filled with another value first and has guards on both sides.
+ *
+ * usage: bslz4_device [SEED [ROUNDS]]; exit code 77 without a device
+ *
+ * or, for rates: bslz4_device --bench [FRAMES]
  */
 #include <math.h>
 #include <stdbool.h>
@@ -424,10 +427,12 @@ static ronchi_status make_frame(void *user, size_t item, size_t worker, ronchi_e
         } while (product > limit);
         counts[p] = (uint16_t)n;
     }
-    size_t bytes = 192 * 192 * 2, bound = ronchi_bslz4_bound(bytes, 2);
-    m->chunks[item] = malloc(bound);
+    size_t bytes = 192 * 192 * 2, bound = ronchi_bslz4_bound(bytes, 2) + ronchi_lz4_bound(bytes);
+    uint8_t *to = m->chunks[item] = malloc(bound);
     ronchi_status status =
-        ronchi_bslz4_encode(kernels, (uint8_t *)counts, bytes, 2, m->chunks[item], bound, &m->sizes[item], err);
+        m->coding == RONCHI_BSLZ4_LZ4
+            ? ronchi_lz4_encode((uint8_t *)counts, bytes, to, bound, &m->sizes[item], err)
+            : ronchi_bslz4_encode(kernels, (uint8_t *)counts, bytes, 2, to, bound, &m->sizes[item], err);
     free(counts);
     return status;
 }

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * load_device.c - sources read and decoded on a CUDA device, block by block: every frame as it reaches the encoder is
- * compared with what the host makes of the same source: all filters and dtypes, both policies, narrowing with raw
- * values at flagged pixels, several data files, extra frames, small budgets, damaged chunks. load_device [SEED] exit
- * code 77 without a device load_device --bench MASTER [ROWS COLS] makes MASTER (192 x 192 uint16) unless it is there,
- * and times its way in
+ * compared with what the host makes of the same source: all filters and dtypes, all policies, narrowing with raw values
+ * at flagged pixels, several data files, extra frames, small budgets, damaged chunks.  Then whole loads, which must
+ * save the same files as the CPU's.
+ *
+ * usage: load_device [SEED]; exit code 77 without a device
+ *
+ * or, with the CPU in the device's place and without whole loads: load_device --pretend [SEED]
+ *
+ * or, to make MASTER (192 x 192 uint16) unless it is there and time its loads: load_device --bench MASTER [ROWS COLS]
  */
 #include <math.h>
 #include <stdbool.h>
@@ -391,6 +396,70 @@ static void test_refusals(ronchi_context *context)
     close_sink(&s);
 }
 
+/* -------------------------------------------------------------------------------------------------------- whole loads
+ */
+
+/* Loads the master and saves it; returns the file's bytes. */
+static uint8_t *load_and_save(ronchi_context *context, ronchi_flagged policy, ronchi_place place, uint64_t *size)
+{
+    ronchi_load_options options;
+    ronchi_acquisition *acquisition;
+    ronchi_acquisition_info info;
+    ronchi_input input;
+    ronchi_error err;
+    ronchi_save_options save = {.struct_size = sizeof save, .force = 1};
+    ronchi_load_options_defaults(&options);
+    options.source.flagged = policy;
+    options.profile = RONCHI_PROFILE_LANE;
+    check(ronchi_acquisition_load(context, master, &options, &acquisition, &err), &err);
+    check(ronchi_acquisition_describe(acquisition, &info), &err);
+    if (info.residency != place)
+        fail("the counts are in the wrong place");
+    check(ronchi_acquisition_save(acquisition, "load_device.qem", &save, &err), &err);
+    ronchi_acquisition_destroy(acquisition);
+    check(ronchi_input_open("load_device.qem", &input, &err), &err);
+    uint8_t *bytes = malloc((size_t)input.size_bytes);
+    check(ronchi_input_read(&input, 0, bytes, (size_t)input.size_bytes, &err), &err);
+    *size = input.size_bytes;
+    ronchi_input_close(&input);
+    return bytes;
+}
+
+/* The same file, to the byte, whether the CPU or the device made it. */
+static void test_loads(ronchi_context *on_device)
+{
+    static const char *const filters[] = {"bslz4", "lz4", "none", "gzip"};
+    static const ronchi_dtype dtypes[] = {RONCHI_U8, RONCHI_U16, RONCHI_U32};
+    ronchi_context_options options;
+    ronchi_context *on_host;
+    ronchi_error err;
+    size_t n = 0;
+    ronchi_context_options_defaults(&options);
+    options.device = "cpu";
+    check(ronchi_context_create(&options, &on_host, &err), &err);
+    for (size_t f = 0; f < 4; f++)
+        for (size_t d = 0; d < 3; d++)
+            for (int policy = 0; policy < 3; policy++) {
+                set s = {.shape = {1 + next64() % 100, 1 + next64() % 100, 1 + next64() % 40, 1 + next64() % 40},
+                         .dtype = dtypes[d],
+                         .filter = filters[f],
+                         .frames_per_file = 100 + next64() % 4000,
+                         .mask = next64() % 4 != 0};
+                uint64_t sizes[2];
+                make_master(on_host, &s);
+                uint8_t *host = load_and_save(on_host, (ronchi_flagged)policy, RONCHI_HOST, &sizes[0]);
+                uint8_t *device = load_and_save(on_device, (ronchi_flagged)policy, RONCHI_CUDA, &sizes[1]);
+                if (sizes[0] != sizes[1] || memcmp(host, device, (size_t)sizes[0]) != 0)
+                    fail("the device's load saves another file than the CPU's");
+                free(host);
+                free(device);
+                n++;
+            }
+    ronchi_context_destroy(on_host);
+    remove("load_device.qem");
+    printf("%zu loads save the same files as the CPU's\n", n);
+}
+
 /* ------------------------------------------------------------------------------------------------------------- bench
  */
 
@@ -455,6 +524,31 @@ static void make_bench_master(ronchi_context *context, const char *path, size_t 
     free(m.frames);
 }
 
+/* Loads as a user would: the source opened, indexed, read, decoded, encoded. */
+static void bench_load(ronchi_context *context, const char *path, bool first)
+{
+    ronchi_acquisition *acquisition;
+    ronchi_acquisition_info info;
+    ronchi_device_info device;
+    ronchi_device_memory memory;
+    ronchi_error err;
+    ronchi_device *d = ronchi_context_device(context);
+    d->table->reset_peak(d);
+    double start = ronchi_now();
+    check(ronchi_acquisition_load(context, path, NULL, &acquisition, &err), &err);
+    double seconds = ronchi_now() - start;
+    check(ronchi_acquisition_describe(acquisition, &info), &err);
+    check(ronchi_context_device_info(context, &device, &err), &err);
+    check(d->table->device_memory(d, &memory, &err), &err);
+    printf(
+        "load%s: %.0f ms (%.1f GB of counts, %.0f GB/s), encoded %.1f MiB, peak of device memory %.1f MiB, beside the "
+        "encoded %.1f MiB\n",
+        first ? ", the first of the process" : "", 1e3 * seconds, (double)info.logical_bytes / 1e9,
+        (double)info.logical_bytes / seconds / 1e9, (double)info.resident_bytes / 1048576,
+        (double)memory.peak_bytes / 1048576, ((double)memory.peak_bytes - (double)info.resident_bytes) / 1048576);
+    ronchi_acquisition_destroy(acquisition);
+}
+
 static void bench(ronchi_context *context, const char *path, size_t rows, size_t cols)
 {
     ronchi_stat st;
@@ -464,6 +558,8 @@ static void bench(ronchi_context *context, const char *path, size_t rows, size_t
     if (!st.exists)
         make_bench_master(context, path, rows, cols);
     printf("master made in %.1f s\n", ronchi_now() - start);
+    for (int run = 0; run < 6; run++)
+        bench_load(context, path, run == 0);
     for (int run = 0; run < 4; run++) {
         sink s;
         start = ronchi_now();
@@ -511,6 +607,8 @@ int main(int argc, char **argv)
         test_sets(context);
         test_budgets();
         test_refusals(context);
+        if (!pretend)
+            test_loads(context);
         printf("load_device: all as on the host\n");
     }
     ronchi_context_destroy(context);
