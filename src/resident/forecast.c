@@ -103,10 +103,28 @@ ronchi_status ronchi_forecast_source(ronchi_context *context, ronchi_source *sou
                 err);
 }
 
-ronchi_status ronchi_forecast_refuse(const ronchi_forecast *forecast, const char *path, ronchi_error *err)
+static ronchi_status refuse(const ronchi_forecast *forecast, const char *path, ronchi_error *err)
 {
     return ronchi_fail(err, RONCHI_ERR_MEMORY, path, RONCHI_NO_OFFSET,
                        "needs at least %llu MiB of device memory, cuda:%d has %llu MiB free: use --device cpu",
                        (unsigned long long)((forecast->workspace_bytes + forecast->encoded_least_bytes) >> 20) + 1,
                        (int)forecast->device, (unsigned long long)(forecast->free_bytes >> 20));
+}
+
+ronchi_status ronchi_forecast_place(ronchi_context *context, ronchi_source *source, uint64_t encoded_bytes,
+                                    const char *path, const ronchi_profile **profile, ronchi_error *err)
+{
+    ronchi_forecast forecast;
+    bool asked = ronchi_context_device_asked(context);
+    if (!(*profile)->on_cuda || !ronchi_context_device(context))
+        return ronchi_profile_place(context, profile, err);
+    ronchi_status status = source ? ronchi_forecast_source(context, source, &forecast, err)
+                                  : fill(context, (range){encoded_bytes, encoded_bytes}, 0, 0, &forecast, err);
+    if (status != RONCHI_OK)
+        return status;
+    if (asked && forecast.fits == RONCHI_FITS_NOT)
+        return refuse(&forecast, path, err);
+    if (!asked && forecast.fits != RONCHI_FITS)
+        return RONCHI_OK;
+    return ronchi_profile_place(context, profile, err);
 }

@@ -141,27 +141,6 @@ static ronchi_status take_raw(load *l, ronchi_raw_collector *collector, ronchi_e
     return status;
 }
 
-/*
- * The table of the profile that is on the context's device, where the load fits into its memory: one that cannot fit is
- * refused when the device was named, and one that may not is the CPU's when it was not.
- */
-static ronchi_status place_profile(load *l, const ronchi_profile **profile, ronchi_error *err)
-{
-    ronchi_forecast forecast;
-    ronchi_device *device = (*profile)->on_cuda ? ronchi_context_device(l->context) : NULL;
-    if (device && l->feed->source) {
-        ronchi_status status = ronchi_forecast_source(l->context, l->feed->source, &forecast, err);
-        if (status != RONCHI_OK)
-            return status;
-        bool asked = ronchi_context_device_asked(l->context);
-        if (asked && forecast.fits == RONCHI_FITS_NOT)
-            return ronchi_forecast_refuse(&forecast, l->feed->name, err);
-        if (!asked && forecast.fits != RONCHI_FITS)
-            return RONCHI_OK;
-    }
-    return ronchi_profile_place(l->context, profile, err);
-}
-
 /* One attempt with one profile and dtype. */
 static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, ronchi_error *err)
 {
@@ -169,7 +148,11 @@ static ronchi_status attempt(load *l, ronchi_profile_id id, ronchi_dtype dtype, 
     if (!profile || !profile->create)
         return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, l->feed->name, RONCHI_NO_OFFSET, "profile %s is not built yet",
                            ronchi_profile_name(id));
-    ronchi_status status = place_profile(l, &profile, err);
+    ronchi_status status = RONCHI_OK;
+    if (l->feed->source)
+        status = ronchi_forecast_place(l->context, l->feed->source, 0, l->feed->name, &profile, err);
+    else
+        status = ronchi_profile_place(l->context, &profile, err);
     if (status != RONCHI_OK)
         return status;
     bool keep = l->options->source.flagged == RONCHI_FLAGGED_KEEP;

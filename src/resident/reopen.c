@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "resident/forecast.h"
 #include "resident/acquisition.h"
 
 static ronchi_status adopt_store(ronchi_context *context, ronchi_qem *qem, const char *path, ronchi_store **out,
@@ -16,7 +17,7 @@ static ronchi_status adopt_store(ronchi_context *context, ronchi_qem *qem, const
             qem->codec, RONCHI_VERSION_STRING);
     ronchi_status status = ronchi_qem_check_body(qem, err);
     if (status == RONCHI_OK)
-        status = ronchi_profile_place(context, &profile, err);
+        status = ronchi_forecast_place(context, NULL, qem->body_bytes, path, &profile, err);
     if (status != RONCHI_OK)
         return status;
     return profile->adopt(context, qem->header, &qem->shape, qem->dtype, qem->body_bytes, ronchi_qem_read_body, qem,
