@@ -11,26 +11,45 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void compare(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t s)
+enum { COUNTS = LANE_STREAMS * LANE_TILE * LANE_SPAN };
+
+/* All counts of streams first..first+n-1 by one version of the kernels against plain C, and the sums that need no
+ * frames. */
+static void compare(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first, size_t n,
+                    uint32_t cpu)
 {
-    static uint16_t a[LANE_TILE * LANE_SPAN], b[LANE_TILE * LANE_SPAN];
-    static uint32_t sums[LANE_SPAN];
+    static uint16_t a[COUNTS], b[COUNTS], scratch[LANE_TILE * LANE_SPAN];
+    static uint32_t sums[LANE_STREAMS * LANE_SPAN], want[LANE_STREAMS * LANE_SPAN];
     ronchi_kernels plain, fast;
     ronchi_kernels_fill(&plain, 0);
-    ronchi_kernels_fill(&fast, ~UINT32_C(0));
-    const char *x = plain.lane_decode16(tables, brick, s, 1, brick->n_pixels, UINT16_MAX, a);
-    const char *y = fast.lane_decode16(tables, brick, s, 1, brick->n_pixels, UINT16_MAX, b);
-    size_t n = ronchi_min_size(LANE_SPAN, brick->n_positions - s * LANE_SPAN);
-    if (!x != !y)
+    ronchi_kernels_fill(&fast, cpu);
+    memset(sums, 0, sizeof sums);
+    memset(want, 0, sizeof want);
+    const char *x = plain.lane_decode16(tables, brick, first, n, brick->n_pixels, UINT16_MAX, a);
+    const char *y = fast.lane_decode16(tables, brick, first, n, brick->n_pixels, UINT16_MAX, b);
+    const char *z =
+        fast.lane_sum(tables, brick, first, n, UINT64_MAX >> (LANE_TILE - brick->n_pixels), UINT16_MAX, scratch, sums);
+    if (!x != !y || !x != !z)
         abort();
-    for (size_t p = 0; !x && p < brick->n_pixels; p++)
-        if (memcmp(a + p * LANE_SPAN, b + p * LANE_SPAN, n * sizeof *a) != 0)
+    if (x)
+        return;
+    for (size_t k = 0; k < n; k++) {
+        size_t m = ronchi_min_size(LANE_SPAN, brick->n_positions - (first + k) * LANE_SPAN);
+        for (size_t p = 0; p < brick->n_pixels; p++) {
+            const uint16_t *counts = a + (k * LANE_TILE + p) * LANE_SPAN;
+            if (memcmp(counts, b + (k * LANE_TILE + p) * LANE_SPAN, m * sizeof *a) != 0)
+                abort();
+            for (size_t i = 0; i < m; i++)
+                want[k * LANE_SPAN + i] += counts[i];
+        }
+        if (memcmp(want + k * LANE_SPAN, sums + k * LANE_SPAN, m * sizeof *sums) != 0)
             abort();
-    fast.lane_sum(tables, brick, s, 1, UINT64_MAX >> (LANE_TILE - brick->n_pixels), UINT16_MAX, b, sums);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const uint32_t versions[] = {RONCHI_CPU_AVX2 | RONCHI_CPU_BMI2, ~UINT32_C(0)};
     static ronchi_lane_tables tables;
     ronchi_lane_brick brick;
     if (size < 3)
@@ -45,8 +64,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(words, data + 3, n * 2);
     memset(words + n, 0xff, LANE_SLACK_WORDS * sizeof *words);
     if (!ronchi_lane_brick_parse(words, n, n_pixels, n_positions, &brick))
-        for (size_t s = 0; s < brick.n_streams; s++)
-            compare(&tables, &brick, s);
+        for (size_t k = 0; k < sizeof versions / sizeof versions[0]; k++) {
+            for (size_t i = 0; i < brick.n_streams; i++)
+                compare(&tables, &brick, i, 1, versions[k]);
+            if (brick.n_streams == 2)
+                compare(&tables, &brick, 0, 2, versions[k]);
+        }
     free(words);
     return 0;
 }
