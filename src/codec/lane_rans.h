@@ -215,6 +215,9 @@ ronchi_status ronchi_lane_bad(const ronchi_lane_store *store, size_t rect, size_
                               ronchi_error *err);
 
 ronchi_status ronchi_lane_encode_block(ronchi_store *store, size_t index, const void *frames, ronchi_error *err);
+uint64_t ronchi_lane_piece_bytes(const ronchi_store *store, size_t n_counts);
+ronchi_status ronchi_lane_encode_pieces(ronchi_store *store, size_t index, const ronchi_pieces *pieces, void *scratch,
+                                        ronchi_error *err);
 ronchi_status ronchi_lane_decode_band(const ronchi_store *store, const ronchi_region *region, const ronchi_view *out,
                                       ronchi_error *err);
 ronchi_status ronchi_lane_reduce(const ronchi_store *store, const ronchi_reduction *reduction, ronchi_error *err);

@@ -7,8 +7,8 @@
  * describe, span and adopt carry it to and from a file.  An empty slot means the profile cannot do that: callers answer
  * RONCHI_ERR_UNSUPPORTED and touch nothing.
  *
- * Every function may be called from several threads at once on one store, but for create, encode_block, build_index and
- * destroy.
+ * Every function may be called from several threads at once on one store, but for create, encode_block, encode_pieces,
+ * build_index and destroy.
  * Functions use ronchi_parallel_for() themselves and must give results that do not depend on the number of threads.
  */
 #ifndef RONCHI_CODEC_PROFILE_H
@@ -87,6 +87,17 @@ typedef struct ronchi_reduction {
     float *pixel_max_f32;
 } ronchi_reduction;
 
+/*
+ * Frames of a block that are decoded piece by piece: n_counts consecutive counts each, the last piece of a frame what
+ * remains.  decode() writes one piece of position j to dst, in the store's dtype; any thread, but for one position the
+ * pieces in order 0, 1, 2, ...
+ */
+typedef struct ronchi_pieces {
+    size_t n_counts;
+    void *user;
+    ronchi_status (*decode)(void *user, size_t j, size_t piece, void *dst, ronchi_error *err);
+} ronchi_pieces;
+
 /* Reads 'size' bytes of the body of a container at body-relative 'offset'; digests are checked underneath. */
 typedef ronchi_status (*ronchi_body_read_fn)(void *user, uint64_t offset, void *dst, size_t size, ronchi_error *err);
 
@@ -131,6 +142,15 @@ struct ronchi_profile {
      * RONCHI_ERR_UNSUPPORTED.  Empty: frames come from the host.
      */
     ronchi_status (*encode_frames)(ronchi_store *store, size_t index, const void *frames, ronchi_cuda_stream stream,
+                                   ronchi_error *err);
+
+    /*
+     * encode_pieces() is encode_block() where frames can be decoded piece by piece, so that they never are in memory as
+     * a whole; the same bytes.  Both slots may be empty.  'scratch' is piece_bytes() of memory, aligned to 64, anything
+     * in it; 0: not with pieces of that size.
+     */
+    uint64_t (*piece_bytes)(const ronchi_store *store, size_t n_counts);
+    ronchi_status (*encode_pieces)(ronchi_store *store, size_t index, const ronchi_pieces *pieces, void *scratch,
                                    ronchi_error *err);
 
     /*

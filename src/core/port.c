@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -358,6 +359,19 @@ ronchi_status ronchi_module_symbol(const char *path, const char *symbol, void (*
         return ronchi_fail(err, RONCHI_ERR_DEVICE, path, RONCHI_NO_OFFSET, "cannot be loaded: %s", dlerror());
     memcpy(out, &address, sizeof address); /* POSIX: the same representation */
     return RONCHI_OK;
+}
+
+void ronchi_large_pages(void *memory, size_t size_bytes)
+{
+#if defined(MADV_HUGEPAGE)
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = ((uintptr_t)memory + page - 1) / page * page,
+                    end = ((uintptr_t)memory + size_bytes) / page * page;
+    if (start < end)
+        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)size_bytes;
+#endif
 }
 
 uint32_t ronchi_processors(void)

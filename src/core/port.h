@@ -91,6 +91,11 @@ ronchi_status ronchi_beside_library(const char *name, char *out, size_t size, ro
  */
 ronchi_status ronchi_module_symbol(const char *path, const char *symbol, void (**out)(void), ronchi_error *err);
 
+/*
+ * ronchi_large_pages() asks for large pages under memory that is used in long strides; a hint, nothing depends on it.
+ */
+void ronchi_large_pages(void *memory, size_t size_bytes);
+
 uint32_t ronchi_processors(void);
 /* Seconds on a clock that never goes back. */
 double ronchi_now(void);

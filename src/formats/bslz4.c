@@ -86,27 +86,72 @@ static ronchi_status expand(const uint8_t *chunk, size_t at, size_t length, uint
     return RONCHI_OK;
 }
 
+/* One block of n bytes; 'scratch' holds it before its bits are put in order. */
+static ronchi_status decode_one(const ronchi_kernels *kernels, const uint8_t *chunk, size_t size, size_t element,
+                                size_t n, uint8_t *scratch, size_t *at, uint8_t *out, ronchi_error *err)
+{
+    size_t length = 0;
+    ronchi_status status = read_length(chunk, size, at, &length, err);
+    if (status == RONCHI_OK)
+        status = expand(chunk, *at, length, scratch, n, err);
+    if (status != RONCHI_OK)
+        return status;
+    kernels->bitunshuffle(scratch, out, n / element, element);
+    *at += length;
+    return RONCHI_OK;
+}
+
+/* What follows the last block: the elements that fill no eight. */
+static ronchi_status decode_rest(const uint8_t *chunk, size_t size, size_t at, uint8_t *out, size_t rest,
+                                 ronchi_error *err)
+{
+    if (size - at != rest)
+        return damaged(err, at, size - at < rest ? "the chunk ends before its last elements" : "bytes are left over");
+    memcpy(out, chunk + at, rest);
+    return RONCHI_OK;
+}
+
 /* All blocks of one chunk; 'scratch' holds one decoded block. */
 static ronchi_status decode_blocks(const ronchi_kernels *kernels, const uint8_t *chunk, size_t size, size_t element,
                                    size_t block, uint8_t *scratch, uint8_t *out, size_t out_size, ronchi_error *err)
 {
     size_t at = HEADER, done = 0, whole = out_size - out_size % (8 * element);
     while (done < whole) {
-        size_t n = ronchi_min_size(block, whole - done), length = 0;
-        ronchi_status status = read_length(chunk, size, &at, &length, err);
-        if (status == RONCHI_OK)
-            status = expand(chunk, at, length, scratch, n, err);
+        size_t n = ronchi_min_size(block, whole - done);
+        ronchi_status status = decode_one(kernels, chunk, size, element, n, scratch, &at, out + done, err);
         if (status != RONCHI_OK)
             return status;
-        kernels->bitunshuffle(scratch, out + done, n / element, element);
-        at += length;
         done += n;
     }
-    size_t rest = out_size - whole;
-    if (size - at != rest)
-        return damaged(err, at, size - at < rest ? "the chunk ends before its last elements" : "bytes are left over");
-    memcpy(out + whole, chunk + at, rest);
-    return RONCHI_OK;
+    return decode_rest(chunk, size, at, out + whole, out_size - whole, err);
+}
+
+size_t ronchi_bslz4_block(const uint8_t *chunk, size_t size, size_t element)
+{
+    if (size < HEADER || (element != 1 && element != 2 && element != 4 && element != 8))
+        return 0;
+    uint32_t declared = get_u32(chunk + 8), block = declared ? declared : DEFAULT_BLOCK;
+    return block % (8 * element) == 0 && block <= USUAL_BLOCK ? block : 0;
+}
+
+ronchi_status ronchi_bslz4_decode_block(const ronchi_kernels *kernels, const uint8_t *chunk, size_t size,
+                                        size_t element, size_t block, size_t number, size_t *at, uint8_t *out,
+                                        size_t out_size, ronchi_error *err)
+{
+    uint8_t scratch[USUAL_BLOCK + 64];
+    const size_t whole = out_size - out_size % (8 * element), start = number * block;
+    const size_t n = start < whole ? ronchi_min_size(block, whole - start) : 0;
+    ronchi_status status = RONCHI_OK;
+    uint32_t declared;
+    if (number == 0) {
+        status = read_header(chunk, size, out_size, &declared, err);
+        *at = HEADER;
+    }
+    if (status == RONCHI_OK && n)
+        status = decode_one(kernels, chunk, size, element, n, scratch, at, out, err);
+    if (status == RONCHI_OK && out_size - start <= block)
+        status = decode_rest(chunk, size, *at, out + n, out_size - whole, err);
+    return status;
 }
 
 ronchi_status ronchi_bslz4_decode(const ronchi_kernels *kernels, const uint8_t *chunk, size_t size, size_t element,

@@ -28,6 +28,17 @@ ronchi_status ronchi_bslz4_decode(const ronchi_kernels *kernels, const uint8_t *
 ronchi_status ronchi_lz4_decode(const uint8_t *chunk, size_t size, uint8_t *out, size_t out_size, ronchi_error *err);
 
 /*
+ * ronchi_bslz4_block() gives the bytes of a decoded block of a chunk of filter 32008; 0 where blocks cannot be decoded
+ * one by one: the chunk is damaged, or its blocks are larger than usual.  ronchi_bslz4_decode_block() decodes block
+ * 'number' of a chunk of 'out_size' decoded bytes to 'out'; the last one with the elements behind it.  Blocks come in
+ * order: *at, the place in the chunk, goes from one to the next.  Errors as above.
+ */
+size_t ronchi_bslz4_block(const uint8_t *chunk, size_t size, size_t element);
+ronchi_status ronchi_bslz4_decode_block(const ronchi_kernels *kernels, const uint8_t *chunk, size_t size,
+                                        size_t element, size_t block, size_t number, size_t *at, uint8_t *out,
+                                        size_t out_size, ronchi_error *err);
+
+/*
  * ronchi_bslz4_bound() / ronchi_lz4_bound() give the most bytes that encoding 'size' bytes can take; 0 when 'size' is
  * too large. ronchi_bslz4_encode() / ronchi_lz4_encode() write one chunk with the default block size (8 KiB; LZ4: 1 GiB
  * or the whole chunk, as the detectors do) and set *written.  The same bytes for one version of LZ4.

@@ -69,6 +69,14 @@ struct ronchi_format {
     /* decode() writes one whole frame, [det_row][det_col] of source->dtype, contiguous, to dst; thread-safe. */
     ronchi_status (*decode)(const ronchi_source *source, const ronchi_staged *staged, uint64_t frame, void *dst,
                             ronchi_error *err);
+    /*
+     * Where every staged frame can be decoded in pieces of the same number of consecutive counts, pieces() is that
+     * number, else 0.  decode_piece() writes one to dst (the last: what remains); any thread, but for one frame the
+     * pieces in order 0, 1, 2, ..., and *at, which is the format's own, goes from one to the next.  Both may be NULL.
+     */
+    size_t (*pieces)(const ronchi_source *source, const ronchi_staged *staged);
+    ronchi_status (*decode_piece)(const ronchi_source *source, const ronchi_staged *staged, uint64_t frame,
+                                  size_t piece, size_t *at, void *dst, ronchi_error *err);
     void (*unstage)(ronchi_source *source, ronchi_staged *staged);
     /*
      * locate() fills out[count] for consecutive frames, by one thread at a time.  *known is false (and 'out'

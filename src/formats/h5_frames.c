@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "core/kernels.h"
+#include "formats/bslz4.h"
 #include "formats/h5_source.h"
+#include "formats/npy_file.h"
 
 typedef unsigned long long ull;
 
@@ -364,4 +366,46 @@ ronchi_status ronchi_h5_decode(const ronchi_source *source, const ronchi_staged 
         ronchi_hdf5_leave(&guard);
     }
     return status == RONCHI_OK ? RONCHI_OK : blame(state, part, frame, &why, status, err);
+}
+
+/* ----------------------------------------------------------------------------------------------------------- pieces */
+
+size_t ronchi_h5_pieces(const ronchi_source *source, const ronchi_staged *staged)
+{
+    const ronchi_h5_state *state = source->state;
+    const staged_bytes *bytes = staged->state;
+    size_t element = ronchi_dtype_size(source->dtype), block = 0;
+    for (uint64_t i = 0; bytes && bytes->bytes && i < staged->count; i++) {
+        const ronchi_h5_part *p = &state->parts[ronchi_h5_part_of(state, staged->first + i)];
+        const staged_frame *f = &bytes->frames[i];
+        if (!ronchi_h5_direct(p) || p->info.filter != RONCHI_H5_BSLZ4 || (f->skipped & 1) ||
+            p->info.dtype != source->dtype)
+            return 0;
+        size_t own = ronchi_bslz4_block(bytes->bytes + f->offset, f->size, element);
+        if (own == 0 || (i && own != block))
+            return 0;
+        block = own;
+    }
+    return block / element;
+}
+
+ronchi_status ronchi_h5_decode_piece(const ronchi_source *source, const ronchi_staged *staged, uint64_t frame,
+                                     size_t piece, size_t *at, void *dst, ronchi_error *err)
+{
+    const ronchi_h5_state *state = source->state;
+    const staged_bytes *bytes = staged->state;
+    const staged_frame *f = &bytes->frames[frame - staged->first];
+    const uint8_t *chunk = bytes->bytes + f->offset;
+    const size_t part = ronchi_h5_part_of(state, frame), element = ronchi_dtype_size(source->dtype);
+    const size_t block = ronchi_bslz4_block(chunk, f->size, element);
+    ronchi_error why;
+    memset(&why, 0, sizeof why);
+    why.offset = RONCHI_NO_OFFSET;
+    ronchi_status status = ronchi_bslz4_decode_block(ronchi_context_kernels(source->context), chunk, f->size, element,
+                                                     block, piece, at, dst, state->frame_bytes, &why);
+    if (status != RONCHI_OK)
+        return blame(state, part, frame, &why, status, err);
+    if (state->parts[part].info.swap)
+        ronchi_swap_bytes(dst, ronchi_min_size(block, state->frame_bytes - piece * block) / element, element);
+    return RONCHI_OK;
 }

@@ -50,6 +50,9 @@ ronchi_status ronchi_h5_stage(ronchi_source *source, uint64_t first, uint64_t co
                               ronchi_error *err);
 ronchi_status ronchi_h5_decode(const ronchi_source *source, const ronchi_staged *staged, uint64_t frame, void *dst,
                                ronchi_error *err);
+size_t ronchi_h5_pieces(const ronchi_source *source, const ronchi_staged *staged);
+ronchi_status ronchi_h5_decode_piece(const ronchi_source *source, const ronchi_staged *staged, uint64_t frame,
+                                     size_t piece, size_t *at, void *dst, ronchi_error *err);
 void ronchi_h5_unstage(ronchi_source *source, ronchi_staged *staged);
 
 /* ronchi_h5_part_of() gives the part that holds a frame. */

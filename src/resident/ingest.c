@@ -23,6 +23,8 @@ typedef struct ingest {
     size_t check_rows;
     uint32_t *wide;       /* [threads][n_pixels], when narrowing */
     uint32_t *raw_values; /* [positions of a block][n_flagged], when narrowing */
+    size_t *at;           /* [positions of a block] places in frames decoded piece by piece, when they can be */
+    size_t piece;         /* counts of a piece in the slot at hand, 0: frames come as a whole */
     ronchi_block block;
     int slot;
 } ingest;
@@ -161,6 +163,25 @@ static ronchi_status take_check(ingest *in, ronchi_error *err)
     return RONCHI_OK;
 }
 
+static ronchi_status load_piece(void *user, size_t j, size_t piece, void *dst, ronchi_error *err)
+{
+    const ingest *in = user;
+    return in->feed->decode_piece(in->feed->user, in->slot, ronchi_block_position(&in->block, &in->store->shape, j),
+                                  piece, &in->at[j], dst, err);
+}
+
+/* Pieces are for counts that stay as they are and are not compared; they take no more memory than frames. */
+static size_t piece_of(const ingest *in)
+{
+    const ronchi_profile *profile = in->store->profile;
+    bool changed = in->narrow || (in->options->policy != RONCHI_FLAGGED_KEEP && in->options->n_flagged);
+    if (!in->at || changed || in->options->verify)
+        return 0;
+    size_t n = in->feed->pieces(in->feed->user, in->slot);
+    uint64_t need = n ? profile->piece_bytes(in->store, n) : 0;
+    return need && need <= (uint64_t)ronchi_store_largest_block(in->store) * in->frame_bytes ? n : 0;
+}
+
 /* Decodes the frames of in->block and what happens to them before they are encoded. */
 static ronchi_status load_block(ingest *in, ronchi_error *err)
 {
@@ -171,6 +192,11 @@ static ronchi_status load_block(ingest *in, ronchi_error *err)
 
 static ronchi_status run_block(ingest *in, size_t index, ronchi_error *err)
 {
+    if (in->piece) {
+        ronchi_pieces pieces = {in->piece, in, load_piece};
+        memset(in->at, 0, ronchi_block_positions(&in->block) * sizeof *in->at);
+        return in->store->profile->encode_pieces(in->store, index, &pieces, in->frames, err);
+    }
     ronchi_status status = load_block(in, err);
     if (status == RONCHI_OK)
         status = in->store->profile->encode_block(in->store, index, in->frames, err);
@@ -205,6 +231,7 @@ static ronchi_status run_blocks(ingest *in, ronchi_error *err)
         if (end < n_blocks)
             reader_start(&next, in->feed, slot ^ 1, &after);
         in->slot = slot;
+        in->piece = piece_of(in);
         for (; index < end && status == RONCHI_OK; index++) {
             in->block = profile->block(in->store, index);
             status = run_block(in, index, err);
@@ -229,6 +256,10 @@ static ronchi_status take_room(ingest *in, ronchi_error *err)
     bool fits = ronchi_mul(positions, in->frame_bytes, &bytes) && ronchi_mul(positions, in->options->n_flagged, &raw);
     if (fits)
         in->frames = ronchi_decoded_take(context, 1, bytes);
+    if (in->frames)
+        ronchi_large_pages(in->frames, bytes);
+    if (fits && in->feed->pieces && in->store->profile->encode_pieces)
+        in->at = ronchi_calloc(context, positions, sizeof *in->at);
     if (fits && in->narrow) {
         in->wide = ronchi_calloc(context, threads * in->store->n_pixels, sizeof *in->wide);
         in->raw_values = ronchi_calloc(context, raw ? raw : 1, sizeof *in->raw_values);
@@ -320,6 +351,7 @@ ronchi_status ronchi_ingest(ronchi_store *store, const ronchi_feed *feed, const 
     }
     ronchi_decoded_give(context, in.frames);
     ronchi_decoded_give(context, in.check);
+    ronchi_free(context, in.at);
     ronchi_free(context, in.wide);
     ronchi_free(context, in.raw_values);
     return status == RONCHI_OK ? store->profile->finish(store, err) : status;

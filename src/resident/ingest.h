@@ -22,6 +22,13 @@ typedef struct ronchi_feed {
     void (*unstage)(void *user, int slot);
     const char *name;             /* for messages */
     struct ronchi_source *source; /* where frames come from that have places in files; NULL: they come in another way */
+    /*
+     * Frames piece by piece, as ronchi_format has them: pieces() of a slot gives 0 where that cannot be.  '*at' begins
+     * as 0 for each frame.  Both may be NULL.
+     */
+    size_t (*pieces)(void *user, int slot);
+    ronchi_status (*decode_piece)(void *user, int slot, uint64_t position, size_t piece, size_t *at, void *dst,
+                                  ronchi_error *err);
 } ronchi_feed;
 
 typedef struct ronchi_ingest_options {

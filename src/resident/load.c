@@ -59,6 +59,21 @@ static ronchi_status source_frame(void *user, int slot, uint64_t position, void 
                                         dst, err);
 }
 
+static size_t source_pieces(void *user, int slot)
+{
+    source_feed *feed = user;
+    const ronchi_format *format = feed->source->format;
+    return format->pieces ? format->pieces(feed->source, &feed->staged[slot]) : 0;
+}
+
+static ronchi_status source_piece(void *user, int slot, uint64_t position, size_t piece, size_t *at, void *dst,
+                                  ronchi_error *err)
+{
+    source_feed *feed = user;
+    return feed->source->format->decode_piece(feed->source, &feed->staged[slot],
+                                              ronchi_source_frame(feed->source, position), piece, at, dst, err);
+}
+
 static void source_unstage(void *user, int slot)
 {
     source_feed *feed = user;
@@ -343,7 +358,8 @@ static ronchi_status load_source(ronchi_context *context, const char *path, cons
     if (status != RONCHI_OK)
         return status;
     ronchi_source *source = state.source;
-    ronchi_feed feed = {source->shape, source->dtype, &state, source_stage, source_frame, source_unstage, path, source};
+    ronchi_feed feed = {source->shape,  source->dtype, &state, source_stage,  source_frame,
+                        source_unstage, path,          source, source_pieces, source_piece};
     load l;
     memset(&l, 0, sizeof l);
     l.context = context;
@@ -409,7 +425,7 @@ ronchi_status ronchi_acquisition_encode(ronchi_context *context, const ronchi_vi
         return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET,
                            "the pixel mask must be uint8 of the detector's shape");
     ronchi_view view = *counts;
-    ronchi_feed feed = {shape, counts->dtype, &view, NULL, view_frame, NULL, "array in memory", NULL};
+    ronchi_feed feed = {shape, counts->dtype, &view, NULL, view_frame, NULL, "array in memory", NULL, NULL, NULL};
     load l;
     memset(&l, 0, sizeof l);
     l.context = context;
