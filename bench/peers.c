@@ -2,11 +2,14 @@
 /*
  * peers.c - Ronchi's inner loops and other programs' on the same counts, in turn, in one run.
  *
- *   peers COUNTS.npy [rounds]    uint16 counts [scan_row][scan_col][det_row][det_col], one thread, median of the rounds
+ *   peers COUNTS.npy [rounds [MASTER.h5 NEW.qem]]    uint16 counts [scan_row][scan_col][det_row][det_col], one thread,
+ * median of the rounds
  *
  * Rows: decoding bitshuffle + LZ4 frames (peer: bitshuffle 0.5.2 with the LZ4 it carries, built from source with
  * -O3 -march=native); each profile reduced to one sum a position and decoded to uint16 frames (peer: the same
- * bitshuffle + LZ4 decode alone).  Every result is compared with the counts before anything is timed.
+ * bitshuffle + LZ4 decode alone) and encoded (peer: bitshuffle + LZ4 compression); with a master and the name of a new
+ * file, 'ronchi convert' of it on two threads (peer: the decode of the same chunks on two threads, nothing written).
+ * Every result is compared with the counts before anything is timed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +38,11 @@ typedef struct bench {
     ronchi_acquisition *acquisition; /* of the profile being timed */
     uint64_t *sums;                  /* [n_frames] */
     uint16_t *band;                  /* a few frames */
+    uint8_t *encoded;                /* one encoded frame */
+    ronchi_profile_id profile;       /* being timed */
+    ronchi_context *two;             /* of two threads */
+    const char *master, *copy;       /* NULL: not given */
+    uint8_t *frame_of[2];            /* [frame_bytes] of each thread */
 } bench;
 
 static void die(const char *what, const ronchi_error *err)
@@ -68,6 +76,59 @@ static void peer_bslz4(bench *b)
     for (size_t i = 0; i < b->n_frames; i++)
         if (bshuf_decompress_lz4(b->chunks[i] + 12, b->frame, b->n_pixels, 2, 8192 / 2) < 0)
             die("bitshuffle cannot decode", NULL);
+}
+#endif
+
+/* Frames in memory become an encoded acquisition. */
+static void ours_encode(bench *b)
+{
+    ronchi_load_options options;
+    ronchi_load_options_defaults(&options);
+    options.profile = b->profile;
+    ronchi_view view = ronchi_view_4d((void *)b->counts, RONCHI_U16, &b->shape);
+    ronchi_acquisition *acquisition;
+    ronchi_error err;
+    if (ronchi_acquisition_encode(b->context, &view, NULL, &options, &acquisition, &err) != RONCHI_OK)
+        die("encode", &err);
+    ronchi_acquisition_destroy(acquisition);
+}
+
+static void ours_convert(bench *b)
+{
+    ronchi_load_options options;
+    ronchi_save_options how;
+    ronchi_load_options_defaults(&options);
+    ronchi_save_options_defaults(&how);
+    options.profile = RONCHI_PROFILE_LANE;
+    how.force = 1;
+    ronchi_acquisition *acquisition;
+    ronchi_error err;
+    if (ronchi_acquisition_load(b->two, b->master, &options, &acquisition, &err) != RONCHI_OK ||
+        ronchi_acquisition_save(acquisition, b->copy, &how, &err) != RONCHI_OK)
+        die("convert", &err);
+    ronchi_acquisition_destroy(acquisition);
+}
+
+#ifdef RONCHI_BENCH_BITSHUFFLE
+static void peer_encode(bench *b)
+{
+    for (size_t i = 0; i < b->n_frames; i++)
+        if (bshuf_compress_lz4(b->counts + i * b->n_pixels, b->encoded, b->n_pixels, 2, 8192 / 2) < 0)
+            die("bitshuffle cannot encode", NULL);
+}
+
+static ronchi_status peer_frame(void *user, size_t i, size_t worker, ronchi_error *err)
+{
+    const bench *b = user;
+    (void)err;
+    if (bshuf_decompress_lz4(b->chunks[i] + 12, b->frame_of[worker], b->n_pixels, 2, 8192 / 2) < 0)
+        die("bitshuffle cannot decode", NULL);
+    return RONCHI_OK;
+}
+
+static void peer_two(bench *b)
+{
+    ronchi_parallel_for(b->two, b->n_frames, peer_frame, b, NULL);
 }
 #endif
 
@@ -222,11 +283,44 @@ static void profile_rows(bench *b, ronchi_profile_id id, void (*peer)(bench *), 
     ronchi_acquisition_describe(b->acquisition, &info);
     printf("%-44s %7.3f Gcounts/s, %.4f bits a count (index %.4f of it)\n", profile->name, gcounts / encode,
            8e-9 * (double)info.resident_bytes / gcounts, 8e-9 * (double)info.index_bytes / gcounts);
+    b->profile = id;
+#ifdef RONCHI_BENCH_BITSHUFFLE
+    void (*encoder)(bench *) = peer_encode;
+#else
+    void (*encoder)(bench *) = NULL;
+#endif
+    snprintf(name, sizeof name, "  %s, encode (peer: encode)", profile->name);
+    row(b, name, ours_encode, encoder, rounds);
     snprintf(name, sizeof name, "  %s, one sum a position", profile->name);
     row(b, name, reduced, peer, rounds);
     snprintf(name, sizeof name, "  %s, uint16 frames", profile->name);
     row(b, name, frames, peer, rounds);
     ronchi_acquisition_destroy(b->acquisition);
+}
+
+static void convert_row(bench *b, int rounds)
+{
+    ronchi_context_options options;
+    ronchi_context_options_defaults(&options);
+    options.threads = 2;
+    ronchi_error err;
+    if (ronchi_context_create(&options, &b->two, &err) != RONCHI_OK)
+        die("two threads", &err);
+    for (int i = 0; i < 2; i++)
+        b->frame_of[i] = must(malloc(b->frame_bytes));
+    ours_convert(b);
+    if (ronchi_acquisition_load(b->two, b->copy, NULL, &b->acquisition, &err) != RONCHI_OK)
+        die(b->copy, &err);
+    check_frames(b);
+    ronchi_acquisition_destroy(b->acquisition);
+#ifdef RONCHI_BENCH_BITSHUFFLE
+    row(b, "convert, 2 threads (peer: decode, 2 threads)", ours_convert, peer_two, rounds);
+#else
+    row(b, "convert, 2 threads", ours_convert, NULL, rounds);
+#endif
+    for (int i = 0; i < 2; i++)
+        free(b->frame_of[i]);
+    ronchi_context_destroy(b->two);
 }
 
 int main(int argc, char **argv)
@@ -238,7 +332,7 @@ int main(int argc, char **argv)
     ronchi_error err;
     int rounds = argc > 2 ? atoi(argv[2]) : 5;
     if (argc < 2 || rounds < 1 || rounds > MAX_ROUNDS)
-        die("peers COUNTS.npy [rounds]", NULL);
+        die("peers COUNTS.npy [rounds [MASTER.h5 NEW.qem]]", NULL);
     ronchi_context_options options;
     ronchi_context_options_defaults(&options);
     options.threads = 1;
@@ -258,6 +352,9 @@ int main(int argc, char **argv)
     b.chunks = must(calloc(b.n_frames, sizeof *b.chunks));
     b.chunk_bytes = must(calloc(b.n_frames, sizeof *b.chunk_bytes));
     b.frame = must(malloc(b.frame_bytes));
+    b.encoded = must(malloc(ronchi_bslz4_bound(b.frame_bytes, 2)));
+    b.master = argc > 4 ? argv[3] : NULL;
+    b.copy = argc > 4 ? argv[4] : NULL;
     b.sums = must(malloc(b.n_frames * sizeof *b.sums));
     b.band = must(malloc(8 * b.shape.scan_cols * b.frame_bytes));
     make_chunks(&b);
@@ -270,6 +367,8 @@ int main(int argc, char **argv)
     row(&b, "bslz4 frames", ours_bslz4, peer, rounds);
     profile_rows(&b, RONCHI_PROFILE_COLUMN, peer, rounds);
     profile_rows(&b, RONCHI_PROFILE_LANE, peer, rounds);
+    if (b.master)
+        convert_row(&b, rounds);
     for (size_t i = 0; i < b.n_frames; i++)
         free(b.chunks[i]);
     free(b.chunks);
@@ -277,6 +376,7 @@ int main(int argc, char **argv)
     free(b.frame);
     free(b.sums);
     free(b.band);
+    free(b.encoded);
     free(memory);
     ronchi_context_destroy(b.context);
     return 0;

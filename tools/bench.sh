@@ -8,8 +8,10 @@ cd "$(dirname "$0")/.."
 cache=bench/.cache
 data=${TMPDIR:-/tmp}/ronchi-bench.$$
 rounds=${ROUNDS:-7}
-mkdir -p "$cache" "$data"
-trap 'rm -rf "$data"' EXIT
+memory=$data # where conversions write: memory, if there is such a place
+[ -d /dev/shm ] && [ -w /dev/shm ] && memory=/dev/shm/ronchi-bench.$$
+mkdir -p "$cache" "$data" "$memory"
+trap 'rm -rf "$data" "$memory"' EXIT
 
 printf 'cpu       %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
 printf 'compiler  %s\n' "$(${CC:-cc} --version | head -n 1)"
@@ -44,7 +46,8 @@ for set in "A 4 0.04" "V 0.25 0.012" "G 60 0.04" "H 400 0.04"; do
     build/ronchi convert "$data/set_master.h5" "$data/set.qem" --force --quiet >/dev/null
     build/ronchi export "$data/set.qem" "$data/set.npy" --force --quiet >/dev/null
     echo "set $1: $2 counts a pixel of the disk"
-    "$cache/peers" "$data/set.npy" "$rounds"
+    "$cache/peers" "$data/set.npy" "$rounds" "$data/set_master.h5" "$memory/set.qem"
+    rm -f "$memory/set.qem"
     echo
 done
 

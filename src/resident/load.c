@@ -101,6 +101,30 @@ static ronchi_status view_frame(void *user, int slot, uint64_t position, void *d
     return RONCHI_OK;
 }
 
+/* Frames without gaps can be taken piece by piece, so that they are not copied as a whole first. */
+static size_t view_pieces(void *user, int slot)
+{
+    (void)slot;
+    const ronchi_view *view = user;
+    ptrdiff_t size = (ptrdiff_t)ronchi_dtype_size(view->dtype), piece_bytes = 8192;
+    bool dense = view->stride[3] == size && view->stride[2] == (ptrdiff_t)view->shape[3] * size;
+    return dense ? (size_t)(piece_bytes / size) : 0;
+}
+
+static ronchi_status view_piece(void *user, int slot, uint64_t position, size_t piece, size_t *at, void *dst,
+                                ronchi_error *err)
+{
+    (void)slot;
+    (void)at;
+    (void)err;
+    const ronchi_view *view = user;
+    size_t n = view_pieces(user, slot), first = piece * n, size = ronchi_dtype_size(view->dtype);
+    const char *frame =
+        ronchi_view_at(view, (size_t)(position / view->shape[1]), (size_t)(position % view->shape[1]), 0, 0);
+    memcpy(dst, frame + first * size, ronchi_min_size(n, view->shape[2] * view->shape[3] - first) * size);
+    return RONCHI_OK;
+}
+
 /* ----------------------------------------------------------------------------------------------- feed to store */
 
 /* Everything about one load, from options to result. */
@@ -425,7 +449,8 @@ ronchi_status ronchi_acquisition_encode(ronchi_context *context, const ronchi_vi
         return ronchi_fail(err, RONCHI_ERR_SHAPE, NULL, RONCHI_NO_OFFSET,
                            "the pixel mask must be uint8 of the detector's shape");
     ronchi_view view = *counts;
-    ronchi_feed feed = {shape, counts->dtype, &view, NULL, view_frame, NULL, "array in memory", NULL, NULL, NULL};
+    ronchi_feed feed = {shape, counts->dtype,     &view, NULL,        view_frame,
+                        NULL,  "array in memory", NULL,  view_pieces, view_piece};
     load l;
     memset(&l, 0, sizeof l);
     l.context = context;

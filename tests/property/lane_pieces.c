@@ -96,6 +96,17 @@ static void check_case(const test_case *c, size_t n_counts)
     assert_int_equal(x.size, y.size);
     assert_memory_equal(x.bytes, y.bytes, x.size);
     assert_int_equal(a->store->max_count, b->store->max_count);
+    free(y.bytes);
+    ronchi_acquisition_destroy(a);
+    /* and from memory, where frames are taken in pieces too */
+    ronchi_load_options options;
+    ronchi_load_options_defaults(&options);
+    options.profile = RONCHI_PROFILE_LANE;
+    ronchi_view view = ronchi_view_4d(c->counts, c->dtype, &c->shape);
+    assert_int_equal(ronchi_acquisition_encode(two, &view, NULL, &options, &a, &err), RONCHI_OK);
+    y = test_body_of(a->store);
+    assert_int_equal(x.size, y.size);
+    assert_memory_equal(x.bytes, y.bytes, x.size);
     free(x.bytes);
     free(y.bytes);
     ronchi_acquisition_destroy(a);
