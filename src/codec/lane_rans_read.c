@@ -125,7 +125,9 @@ static void put_lines(const uint16_t *from, size_t n_tiles, char *to, ptrdiff_t 
         if (n_tiles == TOGETHER)
             memcpy(to, line[i], sizeof line[0]);
         else
-            memcpy(to, line[i], n_tiles * 16);
+            for (size_t t = 0; t < n_tiles;
+                 t++) /* a size that is known: copies of one that is not cost more than all else */
+                memcpy(to + t * 16, line[i] + t * 8, 16);
 }
 
 /* Positions first..first+n-1 of a stream, all in one scan row, of tiles side by side; tile t's counts: counts + t *
