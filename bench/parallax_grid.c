@@ -3,7 +3,8 @@
  * parallax_grid.c - parallax on simulations of known aberrations, over a grid of them, as a table; by hand, for
  * minutes.
  *
- *   parallax_grid [SCAN [DETECTOR [DOSE [C10]]]]    default 128, 192, all doses, all defoci
+ *   parallax_grid [SCAN [DETECTOR [DOSE [C10 [K]]]]]    default 128, 192, and for 0: all doses, all defoci; K 1 to 4:
+ * C12 and rotation 0 0, 0 25, 60 0, 60 25
  *
  * Ends with 1 when a case misses the accuracy that docs/performance.md states.
  */
@@ -56,6 +57,7 @@ int main(int argc, char **argv)
     static const double doses[] = {20, 2}, defoci[] = {-300, -100, 100, 250}, twofold[] = {0, 60}, turns[] = {0, 25};
     size_t scan = argc > 1 ? strtoul(argv[1], NULL, 10) : 128, det = argc > 2 ? strtoul(argv[2], NULL, 10) : 192;
     double only_dose = argc > 3 ? strtod(argv[3], NULL) : 0, only_c10 = argc > 4 ? strtod(argv[4], NULL) : 0;
+    int only_k = argc > 5 ? atoi(argv[5]) - 1 : -1;
     ronchi_context *context;
     int bad = 0;
     if (ronchi_context_create(NULL, &context, NULL) != RONCHI_OK)
@@ -66,7 +68,8 @@ int main(int argc, char **argv)
     for (int d = 0; d < 2; d++)
         for (int c = 0; c < 4; c++)
             for (int k = 0; k < 4; k++)
-                if ((only_dose == 0 || doses[d] == only_dose) && (only_c10 == 0 || defoci[c] == only_c10))
+                if ((only_dose == 0 || doses[d] == only_dose) && (only_c10 == 0 || defoci[c] == only_c10) &&
+                    (only_k < 0 || only_k == k))
                     bad += run(context, scan, det, doses[d], defoci[c], twofold[k / 2], turns[k % 2]);
     ronchi_context_destroy(context);
     printf("%d missed\n", bad);

@@ -25,6 +25,7 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     kernels->crc32c = ronchi_crc32c_c;
     kernels->weigh_planes = ronchi_weigh_planes_c;
     kernels->add_sums = ronchi_add_sums_c;
+    kernels->rows = ronchi_rows_c;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (cpu & RONCHI_CPU_AVX2) {
         kernels->bitunshuffle = ronchi_bitunshuffle_avx2;
@@ -33,6 +34,7 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
         kernels->crc32c = ronchi_crc32c_sse42;
         kernels->weigh_planes = ronchi_weigh_planes_avx2;
         kernels->add_sums = ronchi_add_sums_avx2;
+        kernels->rows = ronchi_rows_avx2;
     }
     if (cpu & RONCHI_CPU_AVX512) {
         kernels->bitshuffle = ronchi_bitshuffle_avx512;
@@ -42,6 +44,7 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
         kernels->lane_encode = ronchi_lane_encode_avx512;
         kernels->weigh_planes = ronchi_weigh_planes_avx512;
         ronchi_stream_kernels_avx512(kernels);
+        kernels->rows = ronchi_rows_avx512;
     }
     /* The first processors with AVX-512 lower their clock for wide vectors, which costs the LZ4 decoder around this
      * kernel more than it gains; those with VBMI do not. */

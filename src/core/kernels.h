@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/rows.h"
+
 /*
  * Bit-transposes 'n' elements (a multiple of 8) of 'size' bytes (1, 2, 4 or 8).  Shuffled layout: plane b (bit b of
  * every element, little-endian) is n/8 bytes; bit j of byte i of a plane belongs to element 8 i + j. unshuffle: planes
@@ -127,6 +129,7 @@ typedef struct ronchi_kernels {
     ronchi_crc32c_fn *crc32c;
     ronchi_weigh_planes_fn *weigh_planes;
     ronchi_add_sums_fn *add_sums;
+    ronchi_rows rows; /* core/rows.h */
 } ronchi_kernels;
 
 /*

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "parallax/bins.h"
-#include "parallax/rows.h"
 
 enum { SLAB = 4, FIT_ROUNDS = 4 };
 /* Share of full transfer below which frequencies are damped instead of divided by their transfer. */
@@ -62,8 +61,7 @@ static ronchi_status refer_item(void *user, size_t item, size_t worker, ronchi_e
     const ronchi_bins *b = job->bins;
     const ronchi_spectra *s = b->spectra;
     size_t first = item * SLAB, rows = ronchi_min_size(SLAB, s->rows - first), pitch = s->pitch;
-    float *sums = job->scratch + worker * job->each, *weights = sums + SLAB * 2 * pitch, *row = weights + SLAB * pitch,
-          *scratch = row + 2 * pitch;
+    float *sums = job->scratch + worker * job->each, *weights = sums + SLAB * 2 * pitch;
     (void)err;
     memset(sums, 0, SLAB * 3 * pitch * sizeof *sums);
     for (size_t i = 0; i < b->n; i++) {
@@ -71,9 +69,8 @@ static ronchi_status refer_item(void *user, size_t item, size_t worker, ronchi_e
         const double k[2] = {b->k_row[i], b->k_col[i]};
         for (size_t r = 0; r < rows; r++) {
             const float *x = b->sums + i * s->size + (first + r) * 2 * pitch;
-            ronchi_reference_row(job->reference, first + r, k, &ramp, x, scratch, row);
-            rows_add(sums + r * 2 * pitch, row, 2 * pitch, 1.0f);
-            ronchi_reference_weigh(job->reference, first + r, k, (float)b->weight[i], scratch, weights + r * pitch);
+            ronchi_reference_add(job->reference, first + r, k, &ramp, x, false, sums + r * 2 * pitch);
+            ronchi_reference_weigh(job->reference, first + r, k, (float)b->weight[i], weights + r * pitch);
         }
     }
     for (size_t r = 0; r < rows; r++)
@@ -84,7 +81,7 @@ static ronchi_status refer_item(void *user, size_t item, size_t worker, ronchi_e
 ronchi_status ronchi_bins_refer(const ronchi_bins *b, ronchi_reference *reference, ronchi_error *err)
 {
     const ronchi_spectra *s = b->spectra;
-    refer_job job = {.bins = b, .reference = reference, .each = (SLAB * 3 + 6) * s->pitch};
+    refer_job job = {.bins = b, .reference = reference, .each = SLAB * 3 * s->pitch};
     for (size_t i = 0; i < b->n; i++)
         job.total += (float)b->weight[i];
     job.ramps = ronchi_calloc(b->context, b->n * ronchi_ramp_size(s), sizeof *job.ramps);
@@ -143,7 +140,7 @@ static ronchi_status group_item(void *user, size_t g, size_t worker, ronchi_erro
     ronchi_bins *b = job->bins;
     const ronchi_spectra *s = b->spectra;
     size_t pitch = s->pitch;
-    float *x = job->scratch + worker * job->each, *rows = x + s->size, *search = rows + 8 * pitch;
+    float *x = job->scratch + worker * job->each, *search = x + s->size;
     ronchi_ramp ramp = ronchi_ramp_at(s, search);
     ronchi_peak peak;
     (void)err;
@@ -152,14 +149,9 @@ static ronchi_status group_item(void *user, size_t g, size_t worker, ronchi_erro
         size_t i = job->member[m];
         const double shift[2] = {b->shift_row[i], b->shift_col[i]}, k[2] = {b->k_row[i], b->k_col[i]};
         ronchi_ramp_make(s, shift, &ramp);
-        for (size_t r = 0; r < s->rows; r++) {
-            const float *phi = job->reference->phi + r * 2 * pitch;
-            float *out = rows, *product = rows + 2 * pitch;
-            ronchi_reference_row(job->reference, r, k, &ramp, b->sums + i * s->size + r * 2 * pitch, rows + 4 * pitch,
-                                 out);
-            rows_multiply(product, product + pitch, out, out + pitch, phi, phi + pitch, pitch);
-            rows_add(x + r * 2 * pitch, product, 2 * pitch, 1.0f);
-        }
+        for (size_t r = 0; r < s->rows; r++)
+            ronchi_reference_add(job->reference, r, k, &ramp, b->sums + i * s->size + r * 2 * pitch, true,
+                                 x + r * 2 * pitch);
     }
     ronchi_search(s, x, job->reach, search, &peak);
     double variance = INFINITY, curvature = fmin(peak.curvature[0], peak.curvature[1]);
@@ -243,7 +235,7 @@ ronchi_status ronchi_bins_align(ronchi_bins *b, const ronchi_reference *referenc
 {
     const ronchi_spectra *s = b->spectra;
     align_job job = {.bins = b, .reference = reference, .reach = reach};
-    job.each = s->size + 8 * s->pitch + ronchi_search_scratch(s) + ronchi_ramp_size(s);
+    job.each = s->size + ronchi_search_scratch(s) + ronchi_ramp_size(s);
     job.member = ronchi_calloc(b->context, b->n, sizeof *job.member);
     job.first = ronchi_calloc(b->context, b->n + 1, sizeof *job.first);
     size_t *count = ronchi_calloc(b->context, b->grid * b->grid, sizeof *count);

@@ -5,9 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "parallax/rows.h"
-
-enum { SLAB = 4 /* rows of the spectrum that one item adds */ };
+enum { SLAB = 4096 /* positions that one item adds */ };
 
 /* Place on one axis: bins are centred on the disk's centre; 'middle' is the grid's middle bin. */
 static size_t place(double pixel, double centre, uint32_t side, size_t middle)
@@ -115,31 +113,63 @@ void ronchi_bins_free(ronchi_bins *b)
 
 /* ------------------------------------------------------------------------------------------------------- sums */
 
-typedef struct add_job {
-    const ronchi_bins_feed *feed;
+typedef struct fill_job {
+    ronchi_bins *bins;
+    const ronchi_bright_field *bf;
+    const float *window;
     size_t first, n;
-    const float *spectra;
-} add_job;
+    float *padded;
+    ronchi_complex *half;
+} fill_job;
 
-/* Some rows of all images of the piece, in their order: the sum is the same whatever the workers do. */
+/* Some positions of all images of the piece, in their order: the sum is the same whatever the workers do. */
 static ronchi_status add_item(void *user, size_t item, size_t worker, ronchi_error *err)
 {
-    const add_job *job = user;
-    const ronchi_bins *b = job->feed->bins;
-    const ronchi_spectra *s = b->spectra;
-    size_t from = item * SLAB * 2 * s->pitch, rows = ronchi_min_size(SLAB, s->rows - item * SLAB);
+    const fill_job *job = user;
+    const ronchi_bins *b = job->bins;
+    size_t from = item * SLAB, n = ronchi_min_size(SLAB, job->bf->n_positions - from);
     (void)worker;
     (void)err;
-    for (size_t i = 0; i < job->n; i++)
-        rows_add(b->sums + b->of[job->first + i] * s->size + from, job->spectra + i * s->size + from,
-                 rows * 2 * s->pitch, (float)(job->feed->bf->mean[job->first + i] / b->dose));
+    for (size_t k = 0; k < job->n; k++)
+        b->spectra->kernels->add(b->sums + b->of[job->first + k] * b->spectra->size + from,
+                                 job->bf->images + k * job->bf->n_positions + from, n,
+                                 (float)(job->bf->mean[job->first + k] / b->dose));
     return RONCHI_OK;
 }
 
-ronchi_status ronchi_bins_add(void *user, size_t first, size_t n, const float *spectra, ronchi_error *err)
+static ronchi_status add_piece(void *user, size_t first, size_t n, ronchi_error *err)
 {
-    const ronchi_bins_feed *feed = user;
-    add_job job = {feed, first, n, spectra};
-    return ronchi_parallel_for(feed->bins->context, ronchi_div_up(feed->bins->spectra->rows, SLAB), add_item, &job,
-                               err);
+    fill_job *job = user;
+    job->first = first;
+    job->n = n;
+    return ronchi_parallel_for(job->bf->context, ronchi_div_up(job->bf->n_positions, SLAB), add_item, job, err);
+}
+
+/* The sum of a bin lies where its spectrum goes. */
+static ronchi_status transform_item(void *user, size_t i, size_t worker, ronchi_error *err)
+{
+    const fill_job *job = user;
+    const ronchi_spectra *s = job->bins->spectra;
+    float *sum = job->bins->sums + i * s->size;
+    (void)err;
+    ronchi_spectra_transform(s, &job->bf->shape, sum, job->window, job->padded + worker * s->rows * s->cols,
+                             job->half + worker * s->rows * s->half, sum);
+    return RONCHI_OK;
+}
+
+ronchi_status ronchi_bins_fill(ronchi_bins *b, ronchi_bright_field *bf, const float *window, ronchi_error *err)
+{
+    const ronchi_spectra *s = b->spectra;
+    size_t workers = ronchi_context_threads(b->context);
+    fill_job job = {.bins = b, .bf = bf, .window = window};
+    job.padded = ronchi_calloc(b->context, workers * s->rows * s->cols, sizeof *job.padded);
+    job.half = ronchi_calloc(b->context, workers * s->rows * s->half, sizeof *job.half);
+    ronchi_status status = job.padded && job.half ? ronchi_bright_field_visit(bf, "read", add_piece, &job, err)
+                                                  : ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET,
+                                                                "no memory for a spectrum");
+    if (status == RONCHI_OK)
+        status = ronchi_parallel_for(b->context, b->n, transform_item, &job, err);
+    ronchi_free(b->context, job.padded);
+    ronchi_free(b->context, job.half);
+    return status;
 }

@@ -31,12 +31,8 @@ ronchi_status ronchi_bins_init(const ronchi_bright_field *bf, const ronchi_spect
                                ronchi_bins *out, ronchi_error *err);
 void ronchi_bins_free(ronchi_bins *bins);
 
-/* ronchi_bins_add() is a ronchi_spectra_fn that fills the sums; 'user' is a ronchi_bins_feed. */
-typedef struct ronchi_bins_feed {
-    ronchi_bins *bins;
-    const ronchi_bright_field *bf;
-} ronchi_bins_feed;
-ronchi_status ronchi_bins_add(void *user, size_t first, size_t n, const float *spectra, ronchi_error *err);
+/* ronchi_bins_fill() reads all images, adds those of each bin, and transforms the sums times 'window'. */
+ronchi_status ronchi_bins_fill(ronchi_bins *bins, ronchi_bright_field *bf, const float *window, ronchi_error *err);
 
 /*
  * ronchi_bins_start() finds a first fit without any reference: neighbours in the disk differ by the same shift

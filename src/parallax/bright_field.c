@@ -120,19 +120,19 @@ static size_t value_bytes(const ronchi_bright_field *bf)
     return ronchi_dtype_size(bf->acquisition->store->dtype);
 }
 
-/* Images first.. that lie in one rectangle of at most rows x cols within one tile. */
+/*
+ * Images first.. that lie in one rectangle of at most rows x cols within one tile.  As wide as allowed, though fewer
+ * columns may be wanted: whole tiles are what profiles decode and write fastest.
+ */
 static ronchi_piece next_piece(const ronchi_bright_field *bf, size_t first, size_t rows, size_t cols)
 {
-    size_t tile_row = bf->row[first] / TILE, tile_col = bf->col[first] / TILE, row = bf->row[first], low, high, n = 0;
-    low = high = bf->col[first];
-    for (size_t i = first; i < bf->n && bf->row[i] / TILE == tile_row && bf->col[i] / TILE == tile_col; i++, n++) {
-        size_t left = ronchi_min_size(low, bf->col[i]), right = bf->col[i] > high ? bf->col[i] : high;
-        if (bf->row[i] - row >= rows || right - left >= cols)
+    size_t tile_row = bf->row[first] / TILE, tile_col = bf->col[first] / TILE, row = bf->row[first], n = 0;
+    size_t col = cols == TILE ? tile_col * TILE : bf->col[first],
+           wide = ronchi_min_size(cols, bf->shape.det_cols - col);
+    for (size_t i = first; i < bf->n && bf->row[i] / TILE == tile_row && bf->col[i] / TILE == tile_col; i++, n++)
+        if (bf->row[i] - row >= rows || bf->col[i] - col >= cols)
             break;
-        low = left;
-        high = right;
-    }
-    return (ronchi_piece){row, bf->row[first + n - 1] - row + 1, low, high - low + 1, first, n};
+    return (ronchi_piece){row, bf->row[first + n - 1] - row + 1, col, wide, first, n};
 }
 
 /* Scan rows of a rectangle of that many pixels that fit the budget beside their images; 0: none do. */
@@ -142,11 +142,9 @@ static size_t rows_that_fit(const ronchi_bright_field *bf, size_t pixels, uint64
     uint64_t one = (uint64_t)bf->shape.scan_cols * pixels * value_bytes(bf);
     if (images + one > budget)
         return 0;
-    uint64_t rows = (budget - images) / one;
-    if (rows > RECTANGLE)
-        rows -= rows % RECTANGLE;
-    if (rows > bf->shape.scan_rows)
-        rows = bf->shape.scan_rows;
+    uint64_t rows = (budget - images) / one, most = ronchi_min_size(bf->shape.scan_rows, RECTANGLE);
+    if (rows > most) /* more gains nothing, and leaves the caches */
+        rows = most;
     *bytes = images + rows * one;
     return (size_t)rows;
 }

@@ -10,6 +10,7 @@
 #define RONCHI_PARALLAX_BRIGHT_FIELD_H
 
 #include "core/fft.h"
+#include "core/kernels.h"
 #include "resident/acquisition.h"
 #include "ronchi/parallax.h"
 
@@ -61,12 +62,14 @@ ronchi_status ronchi_bright_field_plan(ronchi_bright_field *bf, ronchi_error *er
 ronchi_status ronchi_bright_field_read(ronchi_bright_field *bf, const ronchi_piece *piece, ronchi_error *err);
 
 /*
- * A half spectrum in rows: real parts of columns 0..half-1, padded with zeros to 'pitch', then the imaginary parts.
+ * A half spectrum in rows (core/rows.h): real parts of columns 0..half-1, zeros up to 'pitch', imaginary parts
+ * likewise.
  */
 typedef struct ronchi_spectra {
     size_t rows, cols;        /* of the images; padded ones are larger than the scan */
     size_t half, pitch, size; /* columns of the half spectrum; floats of one part of a row, of a spectrum */
     ronchi_fft_real *fft;
+    const ronchi_rows *kernels;
 } ronchi_spectra;
 
 ronchi_status ronchi_spectra_init(ronchi_context *context, size_t rows, size_t cols, ronchi_spectra *out,
@@ -74,12 +77,24 @@ ronchi_status ronchi_spectra_init(ronchi_context *context, size_t rows, size_t c
 void ronchi_spectra_free(ronchi_spectra *spectra);
 
 /*
- * ronchi_bright_field_walk() transforms all images, piece by piece.
+ * ronchi_spectra_transform() gives the spectrum [size] of an image [scan_rows][scan_cols] times 'window' (NULL: 1).
+ *   padded  [rows][cols], zeros outside the scan; half  [rows][half]
+ * The image may lie where the spectrum goes.
+ */
+void ronchi_spectra_transform(const ronchi_spectra *spectra, const ronchi_shape *scan, const float *image,
+                              const float *window, float *padded, ronchi_complex *half, float *out);
+
+/*
+ * ronchi_bright_field_visit() reads all images, piece by piece, into bf->images.
  *
- *   window  [scan_rows][scan_cols] f32, by which images are multiplied; NULL: 1
- *   take()  gets the spectra [n][size] of images first..first+n-1; called from the thread that called
+ *   take()  is told of images first..first+n-1 while they are there; called from the thread that called
  *   stage   for the progress
  */
+typedef ronchi_status (*ronchi_images_fn)(void *user, size_t first, size_t n, ronchi_error *err);
+ronchi_status ronchi_bright_field_visit(ronchi_bright_field *bf, const char *stage, ronchi_images_fn take, void *user,
+                                        ronchi_error *err);
+
+/* ronchi_bright_field_walk() does so with their spectra [n][size]; 'window' as above. */
 typedef ronchi_status (*ronchi_spectra_fn)(void *user, size_t first, size_t n, const float *spectra, ronchi_error *err);
 ronchi_status ronchi_bright_field_walk(ronchi_bright_field *bf, const ronchi_spectra *spectra, const float *window,
                                        const char *stage, ronchi_spectra_fn take, void *user, ronchi_error *err);

@@ -11,19 +11,17 @@
 #include <math.h>
 #include <string.h>
 
-#include "parallax/rows.h"
-
-enum { SLAB = 4, MOST_UPSAMPLE = 8, MARGIN = 4 };
+enum { MOST_UPSAMPLE = 8, MOST_ZONES = MOST_UPSAMPLE * MOST_UPSAMPLE, MARGIN = 4 };
 static const double TAU = 6.28318530717958648, PI = 3.14159265358979324;
 /* Density may fall to this share of its mean before a low-pass fills it; below the other nothing is known. */
 static const double FULL = 0.5, EMPTY = 0.02;
 
-/* The next number that has no prime factors above 7. */
+/* The next multiple of 8 without prime factors above 5: sizes that transform well. */
 static size_t smooth(size_t n)
 {
-    for (;; n++) {
+    for (n = ronchi_div_up(n, 8) * 8;; n += 8) {
         size_t rest = n;
-        for (size_t p = 2; p <= 7; p++)
+        for (size_t p = 2; p <= 5; p++)
             while (rest % p == 0)
                 rest /= p;
         if (rest == 1)
@@ -53,6 +51,7 @@ typedef struct deposit_job {
     size_t u;
     float *images, *weights; /* [u][u][size] zones of the sums */
     float *ramps;            /* [RONCHI_PIECE][ramp] */
+    float (*turns)[2];       /* [RONCHI_PIECE][2][u][u] ramps of the zones: frequencies from 0 up, below 0 */
     float *scratch;          /* [workers][each] */
     size_t each, first, n;
     const float *from;
@@ -82,41 +81,33 @@ static ronchi_status ramp_item(void *user, size_t k, size_t worker, ronchi_error
     const deposit_job *job = user;
     const double shift[2] = {job->shifts->shift_row[job->first + k], job->shifts->shift_col[job->first + k]};
     ronchi_ramp ramp = ronchi_ramp_at(job->spectra, job->ramps + k * ronchi_ramp_size(job->spectra));
+    size_t zones = job->u * job->u;
     ronchi_ramp_make(job->spectra, shift, &ramp);
+    zone_ramps(job->u, false, shift, job->turns + 2 * k * zones);
+    zone_ramps(job->u, true, shift, job->turns + (2 * k + 1) * zones);
     (void)worker;
     (void)err;
     return RONCHI_OK;
 }
 
-/* Some rows of all images of the piece, in their order. */
-static ronchi_status add_item(void *user, size_t item, size_t worker, ronchi_error *err)
+/* One row of frequencies of all images of the piece, in their order. */
+static ronchi_status add_item(void *user, size_t r, size_t worker, ronchi_error *err)
 {
     const deposit_job *job = user;
     const ronchi_spectra *s = job->spectra;
-    size_t first = item * SLAB, end = ronchi_min_size(first + SLAB, s->rows), pitch = s->pitch, zones = job->u * job->u;
-    float *ramped = job->scratch + worker * job->each, *moved = ramped + 2 * pitch;
-    float up[MOST_UPSAMPLE * MOST_UPSAMPLE][2], down[MOST_UPSAMPLE * MOST_UPSAMPLE][2];
+    size_t pitch = s->pitch, zones = job->u * job->u, half = ronchi_frequency(r, s->rows) < 0;
+    float *images[MOST_ZONES], *weights[MOST_ZONES];
     (void)err;
+    for (size_t z = 0; z < zones; z++) {
+        images[z] = job->images + z * s->size + r * 2 * pitch;
+        weights[z] = job->weights + z * s->size + r * 2 * pitch;
+    }
     for (size_t k = 0; k < job->n; k++) {
-        size_t i = job->first + k;
-        const double shift[2] = {job->shifts->shift_row[i], job->shifts->shift_col[i]};
         ronchi_ramp ramp = ronchi_ramp_at(s, job->ramps + k * ronchi_ramp_size(s));
-        float mean = (float)job->bf->mean[i];
-        zone_ramps(job->u, false, shift, up);
-        zone_ramps(job->u, true, shift, down);
-        for (size_t r = first; r < end; r++) {
-            const float *x = job->from + k * s->size + r * 2 * pitch;
-            float(*zone)[2] = ronchi_frequency(r, s->rows) < 0 ? down : up;
-            rows_scale(ramped, ramped + pitch, ramp.col_re, ramp.col_im, pitch, mean * ramp.row[2 * r],
-                       mean * ramp.row[2 * r + 1]);
-            rows_multiply(moved, moved + pitch, x, x + pitch, ramped, ramped + pitch, pitch);
-            for (size_t z = 0; z < zones; z++) {
-                float *image = job->images + z * s->size + r * 2 * pitch,
-                      *weight = job->weights + z * s->size + r * 2 * pitch;
-                rows_add_complex(image, image + pitch, moved, moved + pitch, pitch, zone[z][0], zone[z][1]);
-                rows_add_complex(weight, weight + pitch, ramped, ramped + pitch, pitch, zone[z][0], zone[z][1]);
-            }
-        }
+        float mean = (float)job->bf->mean[job->first + k];
+        s->kernels->deposit(images, weights, (const float(*)[2])job->turns + (2 * k + half) * zones, zones,
+                            job->from + k * s->size + r * 2 * pitch, mean * ramp.row[2 * r], mean * ramp.row[2 * r + 1],
+                            ramp.col, job->scratch + worker * job->each, pitch);
     }
     return RONCHI_OK;
 }
@@ -130,7 +121,7 @@ static ronchi_status add_piece(void *user, size_t first, size_t n, const float *
     ronchi_status status = ronchi_parallel_for(job->bf->context, n, ramp_item, job, err);
     if (status != RONCHI_OK)
         return status;
-    return ronchi_parallel_for(job->bf->context, ronchi_div_up(job->spectra->rows, SLAB), add_item, job, err);
+    return ronchi_parallel_for(job->bf->context, job->spectra->rows, add_item, job, err);
 }
 
 /* ------------------------------------------------------------------------------------------------- to the fine grid */
@@ -305,8 +296,9 @@ ronchi_status ronchi_deposit_run(ronchi_bright_field *bf, const ronchi_pixel_shi
     job.images = ronchi_calloc(context, job.u * job.u * spectra.size, sizeof *job.images);
     job.weights = ronchi_calloc(context, job.u * job.u * spectra.size, sizeof *job.weights);
     job.ramps = ronchi_calloc(context, RONCHI_PIECE * ronchi_ramp_size(&spectra), sizeof *job.ramps);
+    job.turns = ronchi_calloc(context, RONCHI_PIECE * 2 * job.u * job.u, sizeof *job.turns);
     job.scratch = ronchi_calloc(context, ronchi_context_threads(context) * job.each, sizeof *job.scratch);
-    if (!job.images || !job.weights || !job.ramps || !job.scratch)
+    if (!job.images || !job.weights || !job.ramps || !job.turns || !job.scratch)
         status = ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET,
                              "no memory for an image of %zu x %zu: give a smaller --upsample", padded[0] * job.u,
                              padded[1] * job.u);
@@ -317,6 +309,7 @@ ronchi_status ronchi_deposit_run(ronchi_bright_field *bf, const ronchi_pixel_shi
     ronchi_free(context, job.images);
     ronchi_free(context, job.weights);
     ronchi_free(context, job.ramps);
+    ronchi_free(context, job.turns);
     ronchi_free(context, job.scratch);
     ronchi_spectra_free(&spectra);
     return status;

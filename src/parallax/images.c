@@ -13,6 +13,7 @@ typedef struct band_job {
     size_t scan_row;
     size_t offset[RONCHI_PIECE]; /* of each image's pixel in the rectangle */
     float scale[RONCHI_PIECE];
+    uint16_t *turned; /* [workers][RONCHI_PIECE][scan_cols] */
 } band_job;
 
 /* One row of the scan of one pixel: counts that lie 'pitch' values apart become contrast. */
@@ -24,9 +25,9 @@ static void put_contrast(const void *counts, ronchi_dtype dtype, size_t pitch, s
         for (size_t i = 0; i < n; i++)
             out[i] = (float)((const uint8_t *)counts)[i * pitch] * scale - base;
         break;
-    case RONCHI_U16:
+    case RONCHI_U16: /* turned before */
         for (size_t i = 0; i < n; i++)
-            out[i] = (float)((const uint16_t *)counts)[i * pitch] * scale - base;
+            out[i] = (float)((const uint16_t *)counts)[i] * scale - base;
         break;
     case RONCHI_U32:
         for (size_t i = 0; i < n; i++)
@@ -50,6 +51,17 @@ static ronchi_status check_finite(const band_job *job, size_t k, size_t row, con
     return RONCHI_OK;
 }
 
+/* One row of the scan of all pixels of the rectangle, turned so that each pixel's counts lie together. */
+static const uint16_t *turn(const band_job *job, const char *from, size_t pixels, size_t worker)
+{
+    size_t cols = job->bf->shape.scan_cols;
+    uint16_t *turned = job->turned + worker * RONCHI_PIECE * cols;
+    ronchi_context_kernels(job->bf->context)
+        ->transpose16(from, (ptrdiff_t)(pixels * sizeof *turned), cols, pixels, turned,
+                      (ptrdiff_t)(cols * sizeof *turned));
+    return turned;
+}
+
 static ronchi_status band_item(void *user, size_t item, size_t worker, ronchi_error *err)
 {
     const band_job *job = user;
@@ -58,12 +70,15 @@ static ronchi_status band_item(void *user, size_t item, size_t worker, ronchi_er
     size_t pixels = job->piece->rows * job->piece->cols, cols = bf->shape.scan_cols, row = job->scan_row + item;
     size_t wide = ronchi_dtype_size(dtype);
     const char *from = (const char *)bf->band + item * cols * pixels * wide;
+    const uint16_t *turned = dtype == RONCHI_U16 ? turn(job, from, pixels, worker) : NULL;
     const uint8_t *valid = bf->valid + row * cols;
     ronchi_status status = RONCHI_OK;
-    (void)worker;
     for (size_t k = 0; k < job->piece->n && status == RONCHI_OK; k++) {
         float *line = bf->images + k * bf->n_positions + row * cols;
-        put_contrast(from + job->offset[k] * wide, dtype, pixels, cols, job->scale[k], bf->base, line);
+        if (turned)
+            put_contrast(turned + job->offset[k] * cols, dtype, 1, cols, job->scale[k], bf->base, line);
+        else
+            put_contrast(from + job->offset[k] * wide, dtype, pixels, cols, job->scale[k], bf->base, line);
         for (size_t c = 0; bf->n_valid < bf->n_positions && c < cols; c++)
             line[c] = valid[c] ? line[c] : 0.0f;
         if (dtype == RONCHI_F32)
@@ -80,7 +95,11 @@ ronchi_status ronchi_bright_field_read(ronchi_bright_field *bf, const ronchi_pie
         job.offset[k] = (bf->row[i] - piece->row) * piece->cols + bf->col[i] - piece->col;
         job.scale[k] = (float)(1.0 / bf->mean[i]);
     }
-    ronchi_status status = RONCHI_OK;
+    job.turned = ronchi_calloc(bf->context, ronchi_context_threads(bf->context) * RONCHI_PIECE * bf->shape.scan_cols,
+                               sizeof *job.turned);
+    ronchi_status status =
+        job.turned ? RONCHI_OK
+                   : ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a row of the scan");
     for (; job.scan_row < bf->shape.scan_rows && status == RONCHI_OK; job.scan_row += bf->band_rows) {
         size_t rows = ronchi_min_size(bf->band_rows, bf->shape.scan_rows - job.scan_row);
         ronchi_region region = {job.scan_row, rows,        0,          bf->shape.scan_cols,
@@ -91,6 +110,7 @@ ronchi_status ronchi_bright_field_read(ronchi_bright_field *bf, const ronchi_pie
         if (status == RONCHI_OK)
             status = ronchi_parallel_for(bf->context, rows, band_item, &job, err);
     }
+    ronchi_free(bf->context, job.turned);
     return status;
 }
 
@@ -103,6 +123,7 @@ ronchi_status ronchi_spectra_init(ronchi_context *context, size_t rows, size_t c
     *out = (ronchi_spectra){.rows = rows, .cols = cols, .half = cols / 2 + 1};
     out->pitch = ronchi_div_up(out->half, LANES) * LANES;
     out->size = rows * 2 * out->pitch;
+    out->kernels = &ronchi_context_kernels(context)->rows;
     return ronchi_fft_real_create(context, rows, cols, &out->fft, err);
 }
 
@@ -112,43 +133,25 @@ void ronchi_spectra_free(ronchi_spectra *spectra)
     spectra->fft = NULL;
 }
 
-typedef struct walk_job {
-    const ronchi_bright_field *bf;
-    const ronchi_spectra *to;
-    const float *window;
-    float *padded;        /* [workers][rows][cols] */
-    ronchi_complex *half; /* [workers][rows][half] */
-    float *spectra;       /* [RONCHI_PIECE][size] */
-} walk_job;
-
-static ronchi_status walk_item(void *user, size_t k, size_t worker, ronchi_error *err)
+void ronchi_spectra_transform(const ronchi_spectra *s, const ronchi_shape *scan, const float *image,
+                              const float *window, float *padded, ronchi_complex *half, float *out)
 {
-    const walk_job *job = user;
-    const ronchi_bright_field *bf = job->bf;
-    const ronchi_spectra *to = job->to;
-    const size_t cols = bf->shape.scan_cols;
-    const float *image = bf->images + k * bf->n_positions;
-    float *padded = job->padded + worker * to->rows * to->cols, *spectrum = job->spectra + k * to->size;
-    ronchi_complex *half = job->half + worker * to->rows * to->half;
-    (void)err;
-    for (size_t r = 0; r < bf->shape.scan_rows; r++)
-        for (size_t c = 0; c < cols; c++)
-            padded[r * to->cols + c] =
-                job->window ? image[r * cols + c] * job->window[r * cols + c] : image[r * cols + c];
-    ronchi_fft_real_forward(to->fft, padded, half);
-    for (size_t r = 0; r < to->rows; r++) {
-        float *re = spectrum + r * 2 * to->pitch, *im = re + to->pitch;
-        const ronchi_complex *from = half + r * to->half;
-        for (size_t c = 0; c < to->half; c++) {
-            re[c] = from[c].re;
-            im[c] = from[c].im;
-        }
+    const size_t cols = scan->scan_cols, rest = s->pitch - s->half;
+    for (size_t r = 0; r < scan->scan_rows; r++)
+        if (window)
+            s->kernels->window(padded + r * s->cols, image + r * cols, window + r * cols, cols);
+        else
+            memcpy(padded + r * s->cols, image + r * cols, cols * sizeof *padded);
+    ronchi_fft_real_forward(s->fft, padded, half);
+    for (size_t r = 0; r < s->rows; r++, out += 2 * s->pitch) {
+        s->kernels->split(out, half + r * s->half, s->half, s->pitch);
+        memset(out + s->half, 0, rest * sizeof *out);
+        memset(out + s->pitch + s->half, 0, rest * sizeof *out);
     }
-    return RONCHI_OK;
 }
 
-static ronchi_status walk_pieces(ronchi_bright_field *bf, walk_job *job, const char *stage, ronchi_spectra_fn take,
-                                 void *user, ronchi_error *err)
+ronchi_status ronchi_bright_field_visit(ronchi_bright_field *bf, const char *stage, ronchi_images_fn take, void *user,
+                                        ronchi_error *err)
 {
     ronchi_progress progress = {stage, 0, bf->n, "images", (uint64_t)bf->n_positions};
     ronchi_status status = ronchi_report(bf->context, &progress, err);
@@ -156,14 +159,41 @@ static ronchi_status walk_pieces(ronchi_bright_field *bf, walk_job *job, const c
         const ronchi_piece *piece = &bf->pieces[i];
         status = ronchi_bright_field_read(bf, piece, err);
         if (status == RONCHI_OK)
-            status = ronchi_parallel_for(bf->context, piece->n, walk_item, job, err);
-        if (status == RONCHI_OK)
-            status = take(user, piece->first, piece->n, job->spectra, err);
+            status = take(user, piece->first, piece->n, err);
         progress.done += piece->n;
         if (status == RONCHI_OK)
             status = ronchi_report(bf->context, &progress, err);
     }
     return status;
+}
+
+typedef struct walk_job {
+    const ronchi_bright_field *bf;
+    const ronchi_spectra *to;
+    const float *window;
+    float *padded;        /* [workers][rows][cols] */
+    ronchi_complex *half; /* [workers][rows][half] */
+    float *spectra;       /* [images of a piece][size] */
+    ronchi_spectra_fn take;
+    void *user;
+} walk_job;
+
+static ronchi_status walk_item(void *user, size_t k, size_t worker, ronchi_error *err)
+{
+    const walk_job *job = user;
+    const ronchi_spectra *to = job->to;
+    (void)err;
+    ronchi_spectra_transform(to, &job->bf->shape, job->bf->images + k * job->bf->n_positions, job->window,
+                             job->padded + worker * to->rows * to->cols, job->half + worker * to->rows * to->half,
+                             job->spectra + k * to->size);
+    return RONCHI_OK;
+}
+
+static ronchi_status walk_piece(void *user, size_t first, size_t n, ronchi_error *err)
+{
+    walk_job *job = user;
+    ronchi_status status = ronchi_parallel_for(job->bf->context, n, walk_item, job, err);
+    return status == RONCHI_OK ? job->take(job->user, first, n, job->spectra, err) : status;
 }
 
 ronchi_status ronchi_bright_field_walk(ronchi_bright_field *bf, const ronchi_spectra *spectra, const float *window,
@@ -172,13 +202,13 @@ ronchi_status ronchi_bright_field_walk(ronchi_bright_field *bf, const ronchi_spe
     size_t workers = ronchi_context_threads(bf->context), most = 0;
     for (size_t i = 0; i < bf->n_pieces; i++)
         most = bf->pieces[i].n > most ? bf->pieces[i].n : most;
-    walk_job job = {.bf = bf, .to = spectra, .window = window};
+    walk_job job = {.bf = bf, .to = spectra, .window = window, .take = take, .user = user};
     job.padded = ronchi_calloc(bf->context, workers * spectra->rows * spectra->cols, sizeof *job.padded);
     job.half = ronchi_calloc(bf->context, workers * spectra->rows * spectra->half, sizeof *job.half);
     job.spectra = ronchi_calloc(bf->context, most * spectra->size, sizeof *job.spectra);
     ronchi_status status =
         job.padded && job.half && job.spectra
-            ? walk_pieces(bf, &job, stage, take, user, err)
+            ? ronchi_bright_field_visit(bf, stage, walk_piece, &job, err)
             : ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET,
                           "no memory for the spectra of %zu images of %zu x %zu", most, spectra->rows, spectra->cols);
     ronchi_free(bf->context, job.padded);

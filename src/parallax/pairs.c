@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "parallax/bins.h"
-#include "parallax/rows.h"
 
 enum { SLAB = 4 };
 static const double LEVER = 1.0 / 6.0; /* of the radius: further apart, mostly different beams are inside */
@@ -36,7 +35,7 @@ static ronchi_status pair_item(void *user, size_t item, size_t worker, ronchi_er
         for (size_t r = 0; other != SIZE_MAX && r < rows; r++) {
             size_t at = from + r * 2 * s->pitch;
             const float *x = b->sums + i * s->size + at, *y = b->sums + other * s->size + at;
-            rows_correlate(job->sum + at, job->sum + at + s->pitch, x, x + s->pitch, y, y + s->pitch, s->pitch);
+            s->kernels->correlate(job->sum + at, x, y, s->pitch);
         }
     }
     return RONCHI_OK;
@@ -99,13 +98,13 @@ static ronchi_status highest(const ronchi_bins *b, const float *sum, double shif
 static void look_around(const ronchi_spectra *s, float *sum, float *scratch, double shift[2])
 {
     ronchi_ramp ramp = ronchi_ramp_at(s, scratch);
-    float *row = scratch + ronchi_ramp_size(s), *moved = row + 2 * s->pitch;
+    float *moved = scratch + ronchi_ramp_size(s);
     ronchi_peak peak;
     ronchi_ramp_make(s, shift, &ramp);
     for (size_t r = 0; r < s->rows; r++) {
         float *x = sum + r * 2 * s->pitch;
-        rows_scale(row, row + s->pitch, ramp.col_re, ramp.col_im, s->pitch, ramp.row[2 * r], ramp.row[2 * r + 1]);
-        rows_multiply(moved, moved + s->pitch, x, x + s->pitch, row, row + s->pitch, s->pitch);
+        memset(moved, 0, 2 * s->pitch * sizeof *moved);
+        s->kernels->bring(moved, x, ramp.row[2 * r], ramp.row[2 * r + 1], ramp.col, NULL, NULL, s->pitch);
         memcpy(x, moved, 2 * s->pitch * sizeof *x);
     }
     ronchi_search(s, sum, 2, scratch, &peak);

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "parallax/rows.h"
-
 enum { REACH = 2 };
 static const double FAR_PX = 0.35, FAR_SIGMAS = 3.5, UNKNOWN_PX = 0.5, FLOOR_PX = 0.03;
 
@@ -68,19 +66,17 @@ static ronchi_status measure_item(void *user, size_t item, size_t worker, ronchi
     const measure_job *job = user;
     const ronchi_spectra *s = job->reference->spectra;
     size_t i = job->first + item, pitch = s->pitch;
-    float *x = job->scratch + worker * job->each, *rows = x + s->size, *search = rows + 6 * pitch;
+    float *x = job->scratch + worker * job->each, *search = x + s->size;
     const double shift[2] = {job->shifts->shift_row[i], job->shifts->shift_col[i]};
     const double k[2] = {job->shifts->k_row[i], job->shifts->k_col[i]};
     ronchi_ramp ramp = ronchi_ramp_at(s, search);
     ronchi_peak peak;
     (void)err;
     ronchi_ramp_make(s, shift, &ramp);
-    for (size_t r = 0; r < s->rows; r++) {
-        const float *phi = job->reference->phi + r * 2 * pitch, *from = job->spectra + item * s->size + r * 2 * pitch;
-        float *out = x + r * 2 * pitch;
-        ronchi_reference_row(job->reference, r, k, &ramp, from, rows + 2 * pitch, rows);
-        rows_multiply(out, out + pitch, rows, rows + pitch, phi, phi + pitch, pitch);
-    }
+    memset(x, 0, s->size * sizeof *x);
+    for (size_t r = 0; r < s->rows; r++)
+        ronchi_reference_add(job->reference, r, k, &ramp, job->spectra + item * s->size + r * 2 * pitch, true,
+                             x + r * 2 * pitch);
     ronchi_search(s, x, REACH, search, &peak);
     double curvature = fmin(peak.curvature[0], peak.curvature[1]);
     job->off[2 * i] = peak.shift[0];
@@ -130,7 +126,7 @@ ronchi_status ronchi_pixels_align(ronchi_bright_field *bf, const ronchi_bins *bi
 {
     const ronchi_spectra *s = reference->spectra;
     measure_job job = {.bf = bf, .bins = bins, .reference = reference, .shifts = shifts};
-    job.each = s->size + 6 * s->pitch + ronchi_search_scratch(s) + ronchi_ramp_size(s);
+    job.each = s->size + ronchi_search_scratch(s) + ronchi_ramp_size(s);
     job.scratch = ronchi_calloc(bf->context, ronchi_context_threads(bf->context) * job.each, sizeof *job.scratch);
     job.off = ronchi_calloc(bf->context, 3 * shifts->n, sizeof *job.off);
     ronchi_status status = job.scratch && job.off ? ronchi_bright_field_walk(bf, s, window, "align", measure, &job, err)

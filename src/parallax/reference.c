@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "parallax/rows.h"
-
 static const double PI = 3.14159265358979324;
 
 ronchi_status ronchi_reference_init(ronchi_context *context, const ronchi_spectra *s, bool transfer,
@@ -57,43 +55,41 @@ void ronchi_reference_set(ronchi_reference *reference, const ronchi_shift_fit *f
     }
 }
 
-static void transfer_row(const ronchi_reference *reference, size_t r, const double k[2], float *out)
+/* The transfer at one row of frequencies; false where it is 1. */
+static bool transfer_row(const ronchi_reference *reference, size_t r, const double k[2], ronchi_transfer_row *out)
 {
     const ronchi_spectra *s = reference->spectra;
     double row = ronchi_frequency(r, s->rows), p = reference->scattered[0][0] * row,
            q = reference->scattered[1][0] * row;
-    const float at[4] = {(float)(k[0] - p), (float)(k[1] - q), (float)(k[0] + p), (float)(k[1] + q)};
-    rows_transfer(out, out + s->pitch, reference->along_row, reference->along_col, reference->sine + r * s->pitch,
-                  reference->cosine + r * s->pitch, s->pitch, at, reference->limit);
+    if (!reference->transfer)
+        return false;
+    *out = (ronchi_transfer_row){reference->along_row,
+                                 reference->along_col,
+                                 reference->sine + r * s->pitch,
+                                 reference->cosine + r * s->pitch,
+                                 {(float)(k[0] - p), (float)(k[1] - q), (float)(k[0] + p), (float)(k[1] + q)},
+                                 reference->limit};
+    return true;
 }
 
-void ronchi_reference_row(const ronchi_reference *reference, size_t r, const double k[2], const ronchi_ramp *ramp,
-                          const float *x, float *scratch, float *out)
+void ronchi_reference_add(const ronchi_reference *reference, size_t r, const double k[2], const ronchi_ramp *ramp,
+                          const float *x, bool correlate, float *sum)
 {
-    const size_t pitch = reference->spectra->pitch;
-    float *gamma = scratch, *shifted = scratch + 2 * pitch;
-    if (!reference->transfer) {
-        rows_scale(shifted, shifted + pitch, ramp->col_re, ramp->col_im, pitch, ramp->row[2 * r], ramp->row[2 * r + 1]);
-        rows_multiply(out, out + pitch, shifted, shifted + pitch, x, x + pitch, pitch);
-        return;
-    }
-    transfer_row(reference, r, k, gamma);
-    rows_scale(out, out + pitch, ramp->col_re, ramp->col_im, pitch, ramp->row[2 * r], ramp->row[2 * r + 1]);
-    rows_multiply(shifted, shifted + pitch, out, out + pitch, x, x + pitch, pitch);
-    rows_multiply(out, out + pitch, shifted, shifted + pitch, gamma, gamma + pitch, pitch);
+    const ronchi_spectra *s = reference->spectra;
+    ronchi_transfer_row transfer;
+    bool any = transfer_row(reference, r, k, &transfer);
+    s->kernels->bring(sum, x, ramp->row[2 * r], ramp->row[2 * r + 1], ramp->col, any ? &transfer : NULL,
+                      correlate ? reference->phi + r * 2 * s->pitch : NULL, s->pitch);
 }
 
-void ronchi_reference_weigh(const ronchi_reference *reference, size_t r, const double k[2], float weight,
-                            float *scratch, float *sum)
+void ronchi_reference_weigh(const ronchi_reference *reference, size_t r, const double k[2], float weight, float *sum)
 {
-    const size_t pitch = reference->spectra->pitch;
-    float *gamma = scratch;
-    if (!reference->transfer) {
-        for (size_t c = 0; c < pitch; c++)
-            sum[c] += weight;
+    const ronchi_spectra *s = reference->spectra;
+    ronchi_transfer_row transfer;
+    if (transfer_row(reference, r, k, &transfer)) {
+        s->kernels->weigh(sum, &transfer, weight, s->pitch);
         return;
     }
-    transfer_row(reference, r, k, gamma);
-    for (size_t c = 0; c < pitch; c++)
-        sum[c] += weight * (gamma[c] * gamma[c] + gamma[pitch + c] * gamma[pitch + c]);
+    for (size_t c = 0; c < s->pitch; c++)
+        sum[c] += weight;
 }

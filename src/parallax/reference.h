@@ -38,14 +38,13 @@ void ronchi_reference_set(ronchi_reference *reference, const ronchi_shift_fit *f
                           const ronchi_parallax_aberrations *units);
 
 /*
- * ronchi_reference_row() brings one row of an image's spectrum to the place of Phi: out = conj(gamma) x, with the ramp
- * of the image's shift.  out [2 pitch], scratch [4 pitch]
+ * ronchi_reference_add() brings row r of an image's spectrum to the place of Phi, conj(gamma) x with the ramp of the
+ * image's shift, and adds it to sum [2 pitch]; with 'correlate' times conj(Phi).
  */
-void ronchi_reference_row(const ronchi_reference *reference, size_t r, const double k[2], const ronchi_ramp *ramp,
-                          const float *x, float *scratch, float *out);
+void ronchi_reference_add(const ronchi_reference *reference, size_t r, const double k[2], const ronchi_ramp *ramp,
+                          const float *x, bool correlate, float *sum);
 
 /* ronchi_reference_weigh() adds weight |gamma|^2 of a row to sum [pitch]. */
-void ronchi_reference_weigh(const ronchi_reference *reference, size_t r, const double k[2], float weight,
-                            float *scratch, float *sum);
+void ronchi_reference_weigh(const ronchi_reference *reference, size_t r, const double k[2], float weight, float *sum);
 
 #endif

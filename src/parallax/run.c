@@ -12,6 +12,7 @@
 
 enum { SHORTEST_SCAN = 16, MOST_UPSAMPLE = 8, TAPER = 8, MOST_ITERATIONS = 20 };
 static const double ENOUGH_COUNTS = 10.0; /* of a bin's image at a position */
+static const double FINEST_BINS = 3.0;    /* pixels a side: smaller ones cost more than they tell */
 static const double PIXEL_ERROR = 0.5;    /* expected error above which images are not aligned by themselves */
 static const double EDGE_SHIFT = 0.75;    /* scan pixels at the disk's edge: below, rotation and chi mean nothing */
 static const uint64_t WORKSPACE = (uint64_t)1 << 30;
@@ -126,7 +127,7 @@ static ronchi_status choose_levels(parallax *p, ronchi_error *err)
 {
     const ronchi_parallax_options *o = &p->options;
     double most = fmax(1.0, floor(p->bf.disk.radius / 4.0)), side = ceil(sqrt(ENOUGH_COUNTS / p->bf.dose));
-    uint32_t base = (uint32_t)fmax(fmin(2.0, most), fmin(side, most));
+    uint32_t base = (uint32_t)fmin(fmax(FINEST_BINS, side), most);
     if (o->n_bins) {
         p->n_levels = o->n_bins;
         memcpy(p->levels, o->bins, sizeof p->levels);
@@ -236,11 +237,9 @@ static ronchi_status align_pixels(parallax *p, ronchi_error *err)
 
 static ronchi_status find_shifts(parallax *p, ronchi_error *err)
 {
-    ronchi_bins_feed feed = {&p->bins, &p->bf};
     for (size_t i = 0; i < p->bf.n_positions; i++)
         p->bins.window += (double)p->window[i] * (double)p->window[i];
-    ronchi_status status =
-        ronchi_bright_field_walk(&p->bf, &p->spectra, p->window, "read", ronchi_bins_add, &feed, err);
+    ronchi_status status = ronchi_bins_fill(&p->bins, &p->bf, p->window, err);
     if (status == RONCHI_OK)
         status = ronchi_bins_start(&p->bins, p->bf.disk.radius, &p->fit, err);
     if (status == RONCHI_OK)

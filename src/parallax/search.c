@@ -8,8 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "parallax/rows.h"
-
 enum { MOST = 9 };
 static const double TAU = 6.28318530717958648, COARSE = 0.75, FINE = 0.3;
 
@@ -23,23 +21,36 @@ size_t ronchi_ramp_size(const ronchi_spectra *s)
 ronchi_ramp ronchi_ramp_at(const ronchi_spectra *s, float *memory)
 {
     size_t rows = ronchi_div_up(2 * s->rows, 16) * 16;
-    return (ronchi_ramp){memory, memory + rows, memory + rows + s->pitch};
+    return (ronchi_ramp){memory, memory + rows};
 }
 
+/* Powers of one number, in double precision: no sine for each. */
 void ronchi_ramp_make(const ronchi_spectra *s, const double shift[2], const ronchi_ramp *out)
 {
-    for (size_t r = 0; r < s->rows; r++) {
-        double angle = -TAU * ronchi_frequency(r, s->rows) * shift[0];
-        out->row[2 * r] = (float)cos(angle);
-        out->row[2 * r + 1] = (float)sin(angle);
+    const double row = -TAU * shift[0] / (double)s->rows, col = -TAU * shift[1] / (double)s->cols;
+    const double row_re = cos(row), row_im = sin(row), col_re = cos(col), col_im = sin(col);
+    double re = 1, im = 0;
+    for (size_t r = 0; 2 * r <= s->rows; r++) {
+        size_t other = r ? s->rows - r : 0; /* minus that frequency; of one that is its own minus, the negative */
+        out->row[2 * r] = (float)re;
+        out->row[2 * r + 1] = (float)im;
+        out->row[2 * other] = (float)re;
+        out->row[2 * other + 1] = r ? (float)-im : (float)im;
+        double next = re * row_re - im * row_im;
+        im = re * row_im + im * row_re;
+        re = next;
     }
+    re = 1;
+    im = 0;
     for (size_t c = 0; c < s->half; c++) {
-        double angle = -TAU * (double)c / (double)s->cols * shift[1];
-        out->col_re[c] = (float)cos(angle);
-        out->col_im[c] = (float)sin(angle);
+        out->col[c] = (float)re;
+        out->col[s->pitch + c] = (float)im;
+        double next = re * col_re - im * col_im;
+        im = re * col_im + im * col_re;
+        re = next;
     }
     for (size_t c = s->half; c < s->pitch; c++)
-        out->col_re[c] = out->col_im[c] = 0;
+        out->col[c] = out->col[s->pitch + c] = 0;
 }
 
 /* ----------------------------------------------------------------------------------------------------- search */
@@ -55,25 +66,21 @@ static void transform(const ronchi_spectra *s, const float *x, const double orig
 {
     float *sums = scratch, *ramps = scratch + MOST * 2 * s->pitch;
     ronchi_ramp ramp[MOST];
+    const float *rows[MOST] = {NULL};
     memset(sums, 0, (size_t)n * 2 * s->pitch * sizeof *sums);
     for (int i = 0; i < n; i++) {
         const double shift[2] = {origin[0] + i * step, origin[1] + i * step};
         ramp[i] = ronchi_ramp_at(s, ramps + (size_t)i * ronchi_ramp_size(s));
         ronchi_ramp_make(s, shift, &ramp[i]);
+        rows[i] = ramp[i].row;
     }
-    for (size_t r = 0; r < s->rows; r++) {
-        const float *re = x + r * 2 * s->pitch, *im = re + s->pitch;
-        for (int i = 0; i < n; i++) {
-            float *sum = sums + (size_t)i * 2 * s->pitch;
-            rows_add_complex(sum, sum + s->pitch, re, im, s->pitch, ramp[i].row[2 * r], ramp[i].row[2 * r + 1]);
-        }
-    }
+    s->kernels->transform(x, s->rows, s->pitch, rows, (size_t)n, sums);
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             const float *re = sums + (size_t)i * 2 * s->pitch, *im = re + s->pitch;
             double sum = 0;
             for (size_t c = 0; c < s->half; c++)
-                sum += (double)(re[c] * ramp[j].col_re[c] - im[c] * ramp[j].col_im[c]);
+                sum += (double)(re[c] * ramp[j].col[c] - im[c] * ramp[j].col[s->pitch + c]);
             values[i][j] = sum;
         }
 }

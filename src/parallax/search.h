@@ -13,10 +13,10 @@ static inline double ronchi_frequency(size_t i, size_t n)
 
 /*
  * A ramp exp(-2 pi i f . shift) over a half spectrum, as the product of one number a row and one a column.
- *   row  [rows][2]; col_re, col_im  [pitch], 0 behind the last column
+ *   row  [rows][2]; col  [2 pitch], 0 behind the last column
  */
 typedef struct ronchi_ramp {
-    float *row, *col_re, *col_im;
+    float *row, *col;
 } ronchi_ramp;
 
 /* Floats that a ramp takes, and the ramp that lies at 'memory'. */

@@ -151,7 +151,7 @@ static double transfer_error(double rotation, int32_t transpose, size_t dr, size
     ronchi_spectra s;
     assert_int_equal(ronchi_spectra_init(context, N, N, &s, NULL), RONCHI_OK);
     float *image = ronchi_calloc(context, N * N, sizeof *image), *phase = ronchi_calloc(context, N * N, sizeof *phase),
-          *pattern = malloc(48 * 48 * sizeof *pattern), *rows = ronchi_calloc(context, 6 * s.pitch, sizeof *rows),
+          *pattern = malloc(48 * 48 * sizeof *pattern), *rows = ronchi_calloc(context, 2 * s.pitch, sizeof *rows),
           *x = ronchi_calloc(context, 2 * s.pitch, sizeof *x),
           *weight = ronchi_calloc(context, s.pitch, sizeof *weight);
     ronchi_complex *half = ronchi_calloc(context, N * s.half, sizeof *half),
@@ -189,8 +189,9 @@ static double transfer_error(double rotation, int32_t transpose, size_t dr, size
             x[s.pitch + c] = half[r * s.half + c].im;
         }
         memset(weight, 0, s.pitch * sizeof *weight);
-        ronchi_reference_row(&reference, r, k, &ramp, x, rows + 2 * s.pitch, rows);
-        ronchi_reference_weigh(&reference, r, k, 1.0f, rows + 2 * s.pitch, weight);
+        memset(rows, 0, 2 * s.pitch * sizeof *rows);
+        ronchi_reference_add(&reference, r, k, &ramp, x, false, rows);
+        ronchi_reference_weigh(&reference, r, k, 1.0f, weight);
         for (size_t c = 0; c < s.half; c++) {
             if (at_edge(&reference, k, ronchi_frequency(r, N), (double)c / N, o.disk_radius_px))
                 continue;
