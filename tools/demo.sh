@@ -40,5 +40,8 @@ show image gold.qem --bf --adf 65,90 -o bf.png -o adf.png
 show com gold.qem -o com.png
 show image gold.qem --bf -o bf.npy
 
+say "parallax: bright-field images aligned and added, aberrations from their shifts"
+show parallax gold.qem --semiangle-mrad 25 -o parallax
+
 printf '\nThe pictures are in %s:\n' "$PWD"
 ls -- *.png
