@@ -15,7 +15,8 @@
 
 enum {
     BLOCK_LIMIT = 96 << 20, /* decoded bytes of one block: docs/format.md */
-    RESERVE = 256 << 20     /* tables, scratch of the encoder and of the first answers */
+    RESERVE = 64 << 20,     /* tables, and what is taken in small pieces */
+    ENCODER = 11            /* blocks that the encoder's scratch is as large as, several being under way: measured */
 };
 
 /* Largest and least bytes of encoded counts. */
@@ -55,7 +56,8 @@ static ronchi_status fill(ronchi_context *context, range encoded, uint64_t store
     memcpy(out->name, device->name, sizeof out->name);
     out->encoded_bytes = encoded.most;
     out->encoded_least_bytes = encoded.least;
-    out->workspace_bytes = frames + (uint64_t)((double)frames * (share < 1.25 ? share : 1.25)) + RESERVE;
+    out->workspace_bytes =
+        frames + (uint64_t)((double)frames * (share < 1.25 ? share : 1.25)) + ENCODER * (frames / 2) + RESERVE;
     out->free_bytes = memory.free_bytes;
     out->total_bytes = memory.total_bytes;
     out->fits = out->workspace_bytes + encoded.most <= memory.free_bytes    ? RONCHI_FITS
