@@ -140,6 +140,7 @@ static size_t rows_that_fit(const ronchi_bright_field *bf, size_t pixels, uint64
 {
     uint64_t budget = ronchi_context_budget(bf->context), images = (uint64_t)bf->n_positions * pixels * sizeof(float);
     uint64_t one = (uint64_t)bf->shape.scan_cols * pixels * value_bytes(bf);
+    images += one * ronchi_context_threads(bf->context); /* rows of the scan while they are turned */
     if (images + one > budget)
         return 0;
     uint64_t rows = (budget - images) / one, most = ronchi_min_size(bf->shape.scan_rows, RECTANGLE);
@@ -161,7 +162,8 @@ ronchi_status ronchi_bright_field_plan(ronchi_bright_field *bf, ronchi_error *er
             err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET,
             "one bright-field image of %zu x %zu positions needs %zu bytes, more than the budget: give --budget",
             bf->shape.scan_rows, bf->shape.scan_cols,
-            bf->n_positions * sizeof(float) + bf->shape.scan_cols * value_bytes(bf));
+            bf->n_positions * sizeof(float) +
+                (1 + ronchi_context_threads(bf->context)) * bf->shape.scan_cols * value_bytes(bf));
     bf->pieces = ronchi_calloc(bf->context, bf->n, sizeof *bf->pieces);
     if (!bf->pieces)
         return no_memory(err);

@@ -13,7 +13,7 @@ typedef struct band_job {
     size_t scan_row;
     size_t offset[RONCHI_PIECE]; /* of each image's pixel in the rectangle */
     float scale[RONCHI_PIECE];
-    uint16_t *turned; /* [workers][RONCHI_PIECE][scan_cols] */
+    uint16_t *turned; /* [workers][pixels of the rectangle][scan_cols] */
 } band_job;
 
 /* One row of the scan of one pixel: counts that lie 'pitch' values apart become contrast. */
@@ -55,7 +55,7 @@ static ronchi_status check_finite(const band_job *job, size_t k, size_t row, con
 static const uint16_t *turn(const band_job *job, const char *from, size_t pixels, size_t worker)
 {
     size_t cols = job->bf->shape.scan_cols;
-    uint16_t *turned = job->turned + worker * RONCHI_PIECE * cols;
+    uint16_t *turned = job->turned + worker * pixels * cols;
     ronchi_context_kernels(job->bf->context)
         ->transpose16(from, (ptrdiff_t)(pixels * sizeof *turned), cols, pixels, turned,
                       (ptrdiff_t)(cols * sizeof *turned));
@@ -89,14 +89,16 @@ static ronchi_status band_item(void *user, size_t item, size_t worker, ronchi_er
 
 ronchi_status ronchi_bright_field_read(ronchi_bright_field *bf, const ronchi_piece *piece, ronchi_error *err)
 {
+    const size_t value_bytes = ronchi_dtype_size(bf->acquisition->store->dtype);
     band_job job = {.bf = bf, .piece = piece};
     for (size_t k = 0; k < piece->n; k++) {
         size_t i = piece->first + k;
         job.offset[k] = (bf->row[i] - piece->row) * piece->cols + bf->col[i] - piece->col;
         job.scale[k] = (float)(1.0 / bf->mean[i]);
     }
-    job.turned = ronchi_calloc(bf->context, ronchi_context_threads(bf->context) * RONCHI_PIECE * bf->shape.scan_cols,
-                               sizeof *job.turned);
+    job.turned = ronchi_decoded_take(
+        bf->context, ronchi_context_threads(bf->context) * piece->rows * piece->cols * bf->shape.scan_cols,
+        value_bytes);
     ronchi_status status =
         job.turned ? RONCHI_OK
                    : ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a row of the scan");
@@ -110,7 +112,7 @@ ronchi_status ronchi_bright_field_read(ronchi_bright_field *bf, const ronchi_pie
         if (status == RONCHI_OK)
             status = ronchi_parallel_for(bf->context, rows, band_item, &job, err);
     }
-    ronchi_free(bf->context, job.turned);
+    ronchi_decoded_give(bf->context, job.turned);
     return status;
 }
 
