@@ -268,6 +268,30 @@ bool ronchi_h5_attributes_sound(hid_t place, const char *path)
     return H5Aexists_by_name(place, path, "ronchi: no such attribute", H5P_DEFAULT) >= 0;
 }
 
+static herr_t pass_object(hid_t place, const char *name, const H5O_info_t *info, void *user)
+{
+    (void)place, (void)name, (void)info, (void)user;
+    return 0;
+}
+
+bool ronchi_h5_visit(hid_t place, H5O_iterate_t callback, void *user)
+{
+    bool sound = H5Ovisit(place, H5_INDEX_NAME, H5_ITER_NATIVE, pass_object, NULL) >= 0;
+    H5Ovisit(place, H5_INDEX_NAME, sound ? H5_ITER_INC : H5_ITER_NATIVE, callback, user);
+    return sound;
+}
+
+static herr_t pass_link(hid_t group, const char *name, const H5L_info_t *info, void *user)
+{
+    (void)group, (void)name, (void)info, (void)user;
+    return 0;
+}
+
+bool ronchi_h5_links_sound(hid_t place, const char *path)
+{
+    return H5Literate_by_name(place, path, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, pass_link, NULL, H5P_DEFAULT) >= 0;
+}
+
 bool ronchi_h5_attribute_number(hid_t place, const char *path, const char *name, double *out)
 {
     value v;

@@ -83,6 +83,14 @@ bool ronchi_h5_attribute_string(hid_t place, const char *path, const char *name,
  * 1.10 crashes there on a damaged one.
  */
 bool ronchi_h5_attributes_sound(hid_t place, const char *path);
+/*
+ * ronchi_h5_visit() shows every object below 'place' to the callback, by name, as H5Ovisit() does; false when links on
+ * the way cannot be read: then in no order, those that could.  libhdf5 1.10 crashes when it sorts links of a damaged
+ * group, so they are walked unsorted first.
+ */
+bool ronchi_h5_visit(hid_t place, H5O_iterate_t callback, void *user);
+/* Whether every link of the group at 'path' can be read; false for what is no group.  To be asked before H5Literate. */
+bool ronchi_h5_links_sound(hid_t place, const char *path);
 /* An attribute of exactly n whole numbers. */
 bool ronchi_h5_attribute_counts(hid_t place, const char *path, const char *name, size_t n, uint64_t *out);
 /* An array of strings: returns how many were copied into out[max][64]. */

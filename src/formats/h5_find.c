@@ -89,7 +89,9 @@ static ronchi_status find_members(ronchi_h5_survey *survey, bool *found, ronchi_
     members m = {NULL, 0, 0, false};
     ronchi_status status = RONCHI_OK;
     bool external, any_external = false;
-    H5Literate_by_name(survey->master, "/entry/data", H5_INDEX_NAME, H5_ITER_INC, NULL, take_member, &m, H5P_DEFAULT);
+    if (ronchi_h5_links_sound(survey->master, "/entry/data"))
+        H5Literate_by_name(survey->master, "/entry/data", H5_INDEX_NAME, H5_ITER_INC, NULL, take_member, &m,
+                           H5P_DEFAULT);
     if (m.failed)
         status = no_memory(survey, err);
     for (size_t i = 0; i < m.n && status == RONCHI_OK; i++) {
@@ -231,7 +233,7 @@ static ronchi_status search(ronchi_h5_survey *survey, ronchi_error *err)
 {
     candidates c;
     memset(&c, 0, sizeof c);
-    H5Ovisit(survey->master, H5_INDEX_NAME, H5_ITER_INC, take_candidate, &c);
+    (void)ronchi_h5_visit(survey->master, take_candidate, &c); /* what it cannot read is refused with the metadata */
     int k = c.n[0] ? 0 : 1;
     if (c.n[k] == 1)
         return use_single(survey, c.paths[k][0], err);

@@ -281,7 +281,9 @@ static void derive(ronchi_h5_survey *survey)
 ronchi_status ronchi_h5_metadata(ronchi_h5_survey *survey, ronchi_error *err)
 {
     hid_t master = survey->master;
-    H5Ovisit(master, H5_INDEX_NAME, H5_ITER_INC, take_object, survey->metadata);
+    if (!ronchi_h5_visit(master, take_object, survey->metadata))
+        ronchi_h5_refuse(survey, RONCHI_ERR_DATA, "copy it again from the original",
+                         "damaged: a group in it cannot be read, so a pixel mask or a calibration may be missing");
     take_attributes(survey->metadata, master, "/", "");
     if (ronchi_h5_exists(master, "/entry/data"))
         take_attributes(survey->metadata, master, "/entry/data", "");

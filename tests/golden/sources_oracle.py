@@ -456,6 +456,22 @@ def damage(d):
         f['entry/data/note'] = 'no counts'
     refuse('nothing in it', path, 'FORMAT', ['acquisition'])
 
+    # links of a group with many of them stand in a heap with checksums; libhdf5 1.10 crashes sorting what it cannot read
+    path = os.path.join(d, 'heap_master.h5')
+    with h5py.File(path, 'w', libver='latest') as f:
+        f.create_group('entry/data')
+        special = f.create_group('entry/instrument/detector/detectorSpecific')
+        for i in range(40):
+            special['value_%d' % i] = np.uint64(i)
+        f['entry/data/data_000001'] = frames(poisson((4, 3, 8, 8), np.uint16))
+    expect_heap = dump(path, '--scan-shape', '4,3')
+    check('many links', expect_heap.startswith('4 3 8 8 uint16'), expect_heap)
+    with open(path, 'r+b') as f:
+        heap = f.read().index(b'FHDB') + 40
+        f.seek(heap)
+        f.write(b'\xff')
+    refuse('a damaged heap of links', path, 'DATA', ['a group in it cannot be read'], '--scan-shape', '4,3')
+
 
 def numpy_files(d):
     counts = poisson((3, 5, 6, 4), np.uint16)
