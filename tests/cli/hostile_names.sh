@@ -28,7 +28,7 @@ for name in "$escape" "$line_feed" "$c1" "$latin"; do
     harmless
     run 0 convert a_master.h5 "$name.qem"
     harmless
-    [ "$(wc -l <out)" -eq 7 ] || fail "a name changes the number of lines"
+    [ "$(wc -l <out)" -eq 8 ] || fail "a name changes the number of lines"
     run 0 inspect "$name.qem"
     harmless
     run 0 verify "$name.qem"
