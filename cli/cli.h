@@ -261,7 +261,10 @@ bool cli_same_file(const char *a, const char *b);
 bool cli_is_input(const cli *c, const char *path);
 /* cli_output_free() refuses a name that exists, unless --force is given; with it too what the call itself reads. */
 int cli_output_free(const cli *c, const char *path);
-/* cli_output_check() refuses, before any work, outputs of unknown suffix and those that exist without --force. */
+/* cli_output_folder() refuses a path whose folder does not exist: before the work, not after it. */
+int cli_output_folder(const char *path);
+/* cli_output_check() refuses, before any work, outputs of unknown suffix, without a folder, or that exist, without
+ * --force. */
 int cli_output_check(const cli *c, const char *path);
 /* cli_output_needed() is cli_output_check() for all of -o, and refuses a call without one. */
 int cli_output_needed(const cli *c);

@@ -188,6 +188,9 @@ static const option options[OPT_COUNT] = {
 
 static void print_group(FILE *out, uint32_t bit, const char *group)
 {
+    const char *output = bit == FOR_ROTATE     ? "where to: a .qem"
+                         : bit == FOR_PARALLAX ? "where to: the PREFIX of everything, or NAME.npy, .png or .json"
+                                               : options[OPT_OUTPUT].help;
     bool headed = false;
     for (size_t i = 0; i < OPT_COUNT; i++) {
         const option *o = &options[i];
@@ -207,7 +210,7 @@ static void print_group(FILE *out, uint32_t bit, const char *group)
         if (strlen(left) > 26)
             fprintf(out, "  %s\n  %26s  %s\n", left, "", o->help);
         else
-            fprintf(out, "  %-26s  %s\n", left, o->help);
+            fprintf(out, "  %-26s  %s\n", left, i == OPT_OUTPUT ? output : o->help);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* output.c - arrays into files, by the suffix of the name. */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -45,11 +46,25 @@ int cli_output_free(const cli *c, const char *path)
     return CLI_DONE;
 }
 
+int cli_output_folder(const char *path)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    if (!slash || (size_t)(slash - path) >= sizeof folder - 1)
+        return CLI_DONE;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
+    if (stat(folder, &st) != 0 && (errno == ENOENT || errno == ENOTDIR))
+        return cli_fail(CLI_BAD_CALL, path, "its folder does not exist");
+    return CLI_DONE;
+}
+
 int cli_output_check(const cli *c, const char *path)
 {
     if (suffix_of(path) == SUFFIX_UNKNOWN)
         return cli_fail(CLI_BAD_CALL, path, "the name of an output must end in .npy, .tiff or .png");
-    return cli_output_free(c, path);
+    int code = cli_output_free(c, path);
+    return code == CLI_DONE ? cli_output_folder(path) : code;
 }
 
 int cli_output_needed(const cli *c)

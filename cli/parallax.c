@@ -59,11 +59,25 @@ static bool same_stem(const char *a, const char *b)
     return stem_of(x) == stem_of(y) && strncmp(x, y, stem_of(x)) == 0;
 }
 
+/* Also no other acquisition of the call is replaced, read or not yet. */
+static int check_output(const cli *c, const char *path)
+{
+    for (size_t i = 1; i < c->n_arguments; i++)
+        if (cli_same_file(c->argument[i], path))
+            return cli_fail(CLI_BAD_CALL, path, "is what this call reads, and is never replaced: give another name");
+    int code = cli_output_free(c, path);
+    return code == CLI_DONE ? cli_output_folder(path) : code;
+}
+
 static int check_call(const cli *c)
 {
     char path[MAX_PATH];
     if (!c->n_outputs && !c->json)
         return cli_fail(CLI_BAD_CALL, NULL, "say where to: -o PREFIX; see ronchi parallax --help");
+    for (size_t i = 0; i < c->n_outputs; i++)
+        if (cli_ends_with(c->output[i], ".tiff") || cli_ends_with(c->output[i], ".tif"))
+            return cli_fail(CLI_BAD_CALL, c->output[i],
+                            "arrays go to .npy, pictures to .png: give -o PREFIX or one of these");
     for (size_t i = 0; i < c->n_arguments; i++)
         for (size_t k = 0; k < i; k++)
             if (c->n_outputs && same_stem(c->argument[i], c->argument[k]))
@@ -74,7 +88,7 @@ static int check_call(const cli *c)
             for (size_t k = 0; k < PARTS; k++) {
                 int code = part_name(c, which, c->output[i], k, path);
                 if (code == CLI_DONE && path[0])
-                    code = cli_output_free(c, path);
+                    code = check_output(c, path);
                 if (code != CLI_DONE)
                     return code;
             }
@@ -123,6 +137,12 @@ static int take_options(const cli *c, ronchi_parallax_options *o)
 
 /* ------------------------------------------------------------------------------------------------------- reports */
 
+/* What prints with two decimals as -0.00 is 0.00. */
+static double no_minus(double value)
+{
+    return fabs(value) < 0.005 ? 0.0 : value;
+}
+
 static void say(const ronchi_parallax_result *r)
 {
     const ronchi_parallax_aberrations *a = &r->aberrations;
@@ -143,7 +163,7 @@ static void say(const ronchi_parallax_result *r)
                a->c10_a, a->c12_a, a->phi12_deg, a->c10_error_a);
         printf("rotation: %.2f +- %.2f degrees, detector %stransposed; %.2f degrees fit as well, with C10 of the other "
                "sign\n",
-               a->rotation_deg, a->rotation_error_deg, a->transpose ? "" : "not ",
+               no_minus(a->rotation_deg), a->rotation_error_deg, a->transpose ? "" : "not ",
                a->rotation_deg > 0 ? a->rotation_deg - 180 : a->rotation_deg + 180);
     } else {
         printf("aberrations: not fitted%s%s\n", a->missing[0] ? "; " : "", a->missing);
@@ -316,7 +336,7 @@ static int draw_shifts(cli *c, const char *path, const ronchi_parallax_result *r
     snprintf(text[1], sizeof text[1],
              a->fitted ? "C10 = %.1f \xC3\x85, C12 = %.1f \xC3\x85 (%.1f\xC2\xB0)" : "not calibrated", a->c10_a,
              a->c12_a, a->phi12_deg);
-    snprintf(text[2], sizeof text[2], a->fitted ? "rotation = %.2f\xC2\xB0%s" : " ", a->rotation_deg,
+    snprintf(text[2], sizeof text[2], a->fitted ? "rotation = %.2f\xC2\xB0%s" : " ", no_minus(a->rotation_deg),
              a->transpose ? ", transposed" : "");
     ronchi_picture_options picture;
     cli_picture_pattern(c, info, &picture);

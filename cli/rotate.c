@@ -58,7 +58,8 @@ static int check_call(const cli *c)
         return cli_fail(CLI_BAD_CALL, NULL, "say where to, once: -o OUT.qem; see ronchi rotate --help");
     if (!cli_ends_with(c->output[0], ".qem"))
         return cli_fail(CLI_BAD_CALL, c->output[0], "the name of a rotated copy must end in .qem");
-    return cli_output_free(c, c->output[0]);
+    int code = cli_output_free(c, c->output[0]);
+    return code == CLI_DONE ? cli_output_folder(c->output[0]) : code;
 }
 
 static int run(cli *c)

@@ -191,7 +191,9 @@ static double element(const char *at, ronchi_dtype dtype)
 static int copy_mask(const char *path, const ronchi_view *stored, const ronchi_view *view)
 {
     size_t rows = view->shape[2], cols = view->shape[3];
-    if (stored->shape[0] != 1 || stored->shape[1] != 1 || stored->shape[2] != rows || stored->shape[3] != cols)
+    if (stored->shape[0] != 1 || stored->shape[1] != 1)
+        return cli_fail(CLI_BAD_CALL, path, "it has more than two axes, but a mask of %zu x %zu is needed", rows, cols);
+    if (stored->shape[2] != rows || stored->shape[3] != cols)
         return cli_fail(CLI_BAD_CALL, path, "%zu x %zu, but a mask of %zu x %zu is needed", stored->shape[2],
                         stored->shape[3], rows, cols);
     for (size_t r = 0; r < rows; r++) {

@@ -71,9 +71,10 @@ static void say_missing(const ronchi_acquisition *acquisition, ronchi_dpc_units 
 {
     const ronchi_calibration *c = &acquisition->info.calibration;
     bool angle = u->mrad_row > 0 || u->dk_row > 0, voltage = u->dk_row > 0 || c->voltage.known;
-    snprintf(u->missing, sizeof u->missing, "not known:%s%s%s",
-             angle ? "" : " angle of a pixel (--det-step-mrad or --semiangle-mrad)",
-             voltage ? "" : " voltage (--voltage-kv)", steps ? "" : " scan step (--scan-step-a)");
+    snprintf(u->missing, sizeof u->missing, "not known: %s%s%s%s%s",
+             angle ? "" : "angle of a pixel (--det-step-mrad or --semiangle-mrad)", !angle && !voltage ? ", " : "",
+             voltage ? "" : "voltage (--voltage-kv)", (!angle || !voltage) && !steps ? ", " : "",
+             steps ? "" : "scan step (--scan-step-a)");
     u->dk_from[0] = 0;
 }
 

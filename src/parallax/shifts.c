@@ -106,9 +106,10 @@ bool ronchi_parallax_find_units(const ronchi_acquisition *acquisition, double ra
     if (voltage && angle && steps)
         return true;
     out->dk_from[0] = 0;
-    snprintf(out->missing, sizeof out->missing, "not known:%s%s%s",
-             angle ? "" : " angle of a pixel (--semiangle-mrad or --det-step-mrad)",
-             voltage ? "" : " voltage (--voltage-kv)", steps ? "" : " scan step (--scan-step-a)");
+    snprintf(out->missing, sizeof out->missing, "not known: %s%s%s%s%s",
+             angle ? "" : "angle of a pixel (--semiangle-mrad or --det-step-mrad)", !angle && !voltage ? ", " : "",
+             voltage ? "" : "voltage (--voltage-kv)", (!angle || !voltage) && !steps ? ", " : "",
+             steps ? "" : "scan step (--scan-step-a)");
     return false;
 }
 

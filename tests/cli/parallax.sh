@@ -64,6 +64,16 @@ err_has 'give --workspace'
 run 1 parallax a.qem --center 200,200 --radius 3 -o r
 one_line
 err_has 'no bright-field disk'
+run 2 parallax a.qem -o nowhere/r
+one_line
+err_has 'nowhere/r_image.npy: its folder does not exist'
+[ ! -s out ] || fail "work before a refusal"
+run 2 parallax a.qem -o r.tiff
+one_line
+cp a.qem r_a.json # an acquisition with the name of an output
+run 2 parallax a.qem r_a.json -o r --force
+err_has 'r_a.json: is what this call reads'
+rm r_a.json
 run 0 simulate tiny_master.h5 --scan 12,12 --detector 32,32 --quiet
 run 2 parallax tiny_master.h5 -o r
 err_has 'at least 16 x 16'
