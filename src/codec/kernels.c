@@ -19,11 +19,13 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     kernels->bitunshuffle = ronchi_bitunshuffle_c;
     kernels->bitshuffle = ronchi_bitshuffle_c;
     kernels->lane_decode16 = ronchi_lane_decode16_c;
+    kernels->lane_tiles = ronchi_lane_tiles_c;
     kernels->lane_sum = ronchi_lane_sum_c;
     kernels->lane_stats = ronchi_lane_stats_c;
     kernels->lane_encode = ronchi_lane_encode_c;
     kernels->crc32c = ronchi_crc32c_c;
     kernels->weigh_planes = ronchi_weigh_planes_c;
+    kernels->lane_lines = ronchi_lane_lines_c;
     kernels->add_sums = ronchi_add_sums_c;
     kernels->rows = ronchi_rows_c;
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -39,10 +41,12 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
     if (cpu & RONCHI_CPU_AVX512) {
         kernels->bitshuffle = ronchi_bitshuffle_avx512;
         kernels->lane_decode16 = ronchi_lane_decode16_avx512;
+        kernels->lane_tiles = ronchi_lane_tiles_avx512;
         kernels->lane_sum = ronchi_lane_sum_avx512;
         kernels->lane_stats = ronchi_lane_stats_avx512;
         kernels->lane_encode = ronchi_lane_encode_avx512;
         kernels->weigh_planes = ronchi_weigh_planes_avx512;
+        kernels->lane_lines = ronchi_lane_lines_avx512;
         ronchi_stream_kernels_avx512(kernels);
         kernels->rows = ronchi_rows_avx512;
     }

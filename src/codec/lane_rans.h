@@ -35,6 +35,7 @@ enum {
     LANE_MAX_SHIFT = 8,
     LANE_CHUNK_HEADER = 64,                    /* bytes before the brick sizes */
     LANE_SLACK_WORDS = LANE_SPAN + LANE_LANES, /* words behind a chunk's payload that a decoder may read, not use */
+    LANE_ABREAST = 4,                          /* rows of 8 pixels that fill a cache line */
     LANE_RECTANGLE = 32                        /* side of a scan rectangle, at most */
 };
 
@@ -150,11 +151,13 @@ const char *ronchi_lane_decode16_c(const ronchi_lane_tables *tables, const ronch
 const char *ronchi_lane_sum_c(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first, size_t n,
                               uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *sums);
 #if defined(__x86_64__) && defined(__GNUC__)
-const char *ronchi_lane_decode16_avx512(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
-                                        size_t n, size_t stop_pixel, uint32_t largest, uint16_t *out);
-const char *ronchi_lane_sum_avx512(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
-                                   size_t n, uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *sums);
+ronchi_lane_decode_fn ronchi_lane_decode16_avx512;
+ronchi_lane_sum_fn ronchi_lane_sum_avx512;
 #endif
+ronchi_lane_tiles_fn ronchi_lane_tiles_c, ronchi_lane_tiles_avx512;
+ronchi_lane_lines_fn ronchi_lane_lines_c, ronchi_lane_lines_avx512;
+/* Everything that was written past the caches is seen by whoever sees what is written after this. */
+void ronchi_lane_lines_end(void);
 /* Counts of pixel 'p' of stream 's' where it has no symbols: none, or packed.  As above. */
 const char *ronchi_lane_decode_plain16(const ronchi_lane_brick *brick, size_t s, size_t p, uint32_t largest,
                                        uint16_t *out);

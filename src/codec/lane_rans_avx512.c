@@ -209,6 +209,12 @@ const char *ronchi_lane_decode16_avx512(const ronchi_lane_tables *tables, const 
     return decode16(tables, brick, first, n, stop_pixel, largest, out);
 }
 
+const char *ronchi_lane_tiles_avx512(const ronchi_lane_tables *tables, const ronchi_lane_brick *const *bricks, size_t n,
+                                     size_t stream, const size_t *stop, uint32_t largest, uint16_t *const *out)
+{
+    return decode_tiles(tables, bricks, n, stream, stop, largest, out);
+}
+
 const char *ronchi_lane_sum_avx512(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
                                    size_t n, uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *sums_out)
 {

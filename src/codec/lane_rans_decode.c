@@ -265,6 +265,15 @@ const char *ronchi_lane_decode16_c(const ronchi_lane_tables *tables, const ronch
     return wrong;
 }
 
+const char *ronchi_lane_tiles_c(const ronchi_lane_tables *tables, const ronchi_lane_brick *const *bricks, size_t n,
+                                size_t stream, const size_t *stop, uint32_t largest, uint16_t *const *out)
+{
+    const char *wrong = NULL;
+    for (size_t k = 0; k < n && !wrong; k++)
+        wrong = ronchi_lane_decode16_c(tables, bricks[k], stream, 1, stop[k], largest, out[k]);
+    return wrong;
+}
+
 const char *ronchi_lane_decode32(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first,
                                  size_t n, size_t stop_pixel, uint32_t largest, uint32_t *out)
 {

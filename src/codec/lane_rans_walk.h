@@ -5,8 +5,8 @@
  * Included once by each of them, after its vector of 16 lanes and what can be done with it: vec, lanes, pieces, load,
  * store, all, add, both (bits), either, down, up, having, above, pieces_of, symbol, refill, put_row, put_rows,
  * two_codes, pick, shift_up, shift_down, shift_each, drop,
- * drop_raw, unless, codes_above, list_electrons.  Two streams of a brick run side by side, as each is one chain of
- * dependent steps.
+ * drop_raw, unless, codes_above, list_electrons.  Two streams run side by side, as each is one chain of dependent
+ * steps: those of a brick, or the same of two bricks.
  *
  * Entries of tables carry a code in their lowest byte: the symbol, and LANE_CODE_ESCAPE for an escape.  A pixel's
  * escapes are only noticed while it is decoded; where there are any its codes are looked at again.
@@ -60,18 +60,29 @@ INLINE vec pair(const ronchi_lane_tables *tables, lanes *l, pieces p, uint16_t *
     return either(e, f);
 }
 
+/* Streams side by side, and a pixel of each: of one kind, with tables of their own. */
+typedef struct walk {
+    const ronchi_lane_tables *tables;
+    const ronchi_lane_brick *brick[LANE_STREAMS];
+    size_t stream[LANE_STREAMS];
+    size_t positions, rows; /* of each stream */
+    uint32_t largest;
+    lanes s[LANE_STREAMS];
+} walk;
+
+typedef const ronchi_lane_table *const *models;
+
 /* A pixel of n streams whose steps decode two symbols: counts less the base, escapes as their code. */
-INLINE vec pairs(const ronchi_lane_tables *tables, lanes *s, size_t n, const ronchi_lane_table *t, size_t rows,
-                 const target *to, codes *seen)
+INLINE vec pairs(const walk *w, lanes *s, size_t n, models t, const target *to, codes *seen)
 {
-    const pieces p = pieces_of(t);
+    const pieces p = pieces_of(t[0]), q = pieces_of(t[n - 1]);
     lanes a = s[0], b = s[n - 1];
     vec any = all(0);
-    for (size_t row = 0; row < rows; row += 2) {
-        any = either(any, pair(tables, &a, p, to->counts[0] ? to->counts[0] + row * LANE_LANES : NULL,
+    for (size_t row = 0; row < w->rows; row += 2) {
+        any = either(any, pair(w->tables, &a, p, to->counts[0] ? to->counts[0] + row * LANE_LANES : NULL,
                                to->sums ? to->sums->pair[0][row / 2] : NULL, seen->step[0][row / 2]));
         if (n == 2)
-            any = either(any, pair(tables, &b, p, to->counts[1] ? to->counts[1] + row * LANE_LANES : NULL,
+            any = either(any, pair(w->tables, &b, q, to->counts[1] ? to->counts[1] + row * LANE_LANES : NULL,
                                    to->sums ? to->sums->pair[1][row / 2] : NULL, seen->step[1][row / 2]));
     }
     s[0] = a;
@@ -123,19 +134,20 @@ INLINE vec wide(const ronchi_lane_tables *tables, lanes *l, pieces p, const rang
     return e;
 }
 
-/* A pixel of n streams of a wide model with raw bits: counts with the base, 0 and the base for escapes. */
-INLINE vec wides(const ronchi_lane_tables *tables, lanes *s, size_t n, const ronchi_lane_table *t, size_t rows,
-                 const range *r, const target *to, codes *seen, unsigned *wrong)
+/* A pixel of n streams of wide models with raw bits: counts with the base, that alone for escapes. */
+INLINE vec wides(const walk *w, lanes *s, size_t n, models t, const range *r, const target *to, codes *seen,
+                 unsigned *wrong)
 {
-    const pieces p = pieces_of(t);
+    const pieces p = pieces_of(t[0]), q = pieces_of(t[n - 1]);
     lanes a = s[0], b = s[n - 1];
     vec any = all(0);
-    for (size_t row = 0; row < rows; row++) {
-        any = either(any, wide(tables, &a, p, r, row, to->counts[0] ? to->counts[0] + row * LANE_LANES : NULL,
+    for (size_t row = 0; row < w->rows; row++) {
+        any = either(any, wide(w->tables, &a, p, &r[0], row, to->counts[0] ? to->counts[0] + row * LANE_LANES : NULL,
                                to->sums ? to->sums->row[0][row] : NULL, seen->step[0][row], wrong));
         if (n == 2)
-            any = either(any, wide(tables, &b, p, r, row, to->counts[1] ? to->counts[1] + row * LANE_LANES : NULL,
-                                   to->sums ? to->sums->row[1][row] : NULL, seen->step[1][row], wrong));
+            any =
+                either(any, wide(w->tables, &b, q, &r[1], row, to->counts[1] ? to->counts[1] + row * LANE_LANES : NULL,
+                                 to->sums ? to->sums->row[1][row] : NULL, seen->step[1][row], wrong));
     }
     s[0] = a;
     if (n == 2)
@@ -147,6 +159,9 @@ INLINE vec wides(const ronchi_lane_tables *tables, lanes *s, size_t n, const ron
 
 /* By code of a sparse model: 1 where there is a first, second, third electron. */
 static const uint32_t first_of[16] = {0, 1, 1, 1}, second_of[16] = {0, 0, 1, 1}, third_of[16] = {0, 0, 0, 1};
+
+/* By log2 of the rows of a group, and code: raw bits of the electrons. */
+static const uint32_t raw_bits[6][16] = {{0}, {0, 1, 2, 3}, {0, 2, 4, 6}, {0, 3, 6, 9}, {0, 4, 8, 12}, {0, 5, 10, 15}};
 
 /* Electrons of one group into nibbles; 'shift' is constant where this is inlined. */
 INLINE void place(vec e, vec raw, unsigned shift, size_t g, uint32_t nibble[][LANE_LANES])
@@ -182,19 +197,18 @@ INLINE void count_electrons(const uint32_t *list, size_t n, uint16_t *counts)
         counts[list[i]]++;
 }
 
-INLINE vec groups(const ronchi_lane_tables *tables, lanes *s, size_t n, const ronchi_lane_table *t, size_t rows,
-                  unsigned shift, const target *to, codes *seen)
+INLINE vec groups(const walk *w, lanes *s, size_t n, models t, unsigned shift, const target *to, codes *seen)
 {
-    const uint32_t bits[16] = {0, shift, 2 * shift, 3 * shift};
-    const pieces p = pieces_of(t);
-    const size_t n_groups = (rows + (1u << shift) - 1) >> shift;
+    const uint32_t *bits = raw_bits[shift];
+    const pieces p = pieces_of(t[0]), q = pieces_of(t[n - 1]);
+    const size_t n_groups = (w->rows + (1u << shift) - 1) >> shift;
     lanes a = s[0], b = s[n - 1];
     uint32_t list[LANE_STREAMS][ELECTRONS];
     size_t listed[LANE_STREAMS] = {0};
     vec any = all(0), raw;
     for (size_t g = 0; g < n_groups; g++) {
         const uint32_t first = (uint32_t)(g << shift) * LANE_LANES;
-        const vec e = group(tables, &a, p, bits, seen->step[0][g], &raw);
+        const vec e = group(w->tables, &a, p, bits, seen->step[0][g], &raw);
         any = either(any, e);
         if (to->counts[0])
             listed[0] += list_electrons(list[0] + listed[0], e, raw, shift, first);
@@ -202,7 +216,7 @@ INLINE vec groups(const ronchi_lane_tables *tables, lanes *s, size_t n, const ro
             place(e, raw, shift, g, to->sums->nibble[0]);
         if (n == 1)
             continue;
-        const vec f = group(tables, &b, p, bits, seen->step[1][g], &raw);
+        const vec f = group(w->tables, &b, q, bits, seen->step[1][g], &raw);
         any = either(any, f);
         if (to->counts[1])
             listed[1] += list_electrons(list[1] + listed[1], f, raw, shift, first);
@@ -217,22 +231,28 @@ INLINE vec groups(const ronchi_lane_tables *tables, lanes *s, size_t n, const ro
     return any;
 }
 
-INLINE vec groups_of(const ronchi_lane_tables *tables, lanes *s, size_t n, const ronchi_lane_table *t, size_t rows,
-                     const target *to, codes *seen)
+/* Not memset(): where it becomes a string instruction it waits for the lines that are on their way to memory. */
+INLINE void clear(uint16_t *counts)
+{
+    for (size_t i = 0; i < LANE_SPAN; i += 2 * LANE_LANES)
+        store(counts + i, all(0));
+}
+
+INLINE vec groups_of(const walk *w, lanes *s, size_t n, models t, const target *to, codes *seen)
 {
     for (size_t k = 0; k < n && to->counts[0]; k++)
-        memset(to->counts[k], 0, LANE_SPAN * sizeof *to->counts[k]);
-    switch (t->shift) {
+        clear(to->counts[k]);
+    switch (t[0]->shift) {
     case 1:
-        return groups(tables, s, n, t, rows, 1, to, seen);
+        return groups(w, s, n, t, 1, to, seen);
     case 2:
-        return groups(tables, s, n, t, rows, 2, to, seen);
+        return groups(w, s, n, t, 2, to, seen);
     case 3:
-        return groups(tables, s, n, t, rows, 3, to, seen);
+        return groups(w, s, n, t, 3, to, seen);
     case 4:
-        return groups(tables, s, n, t, rows, 4, to, seen);
+        return groups(w, s, n, t, 4, to, seen);
     default:
-        return groups(tables, s, n, t, rows, 5, to, seen);
+        return groups(w, s, n, t, 5, to, seen);
     }
 }
 
@@ -275,6 +295,24 @@ static size_t positions_of(const ronchi_lane_brick *b, size_t s)
     return ronchi_min_size(LANE_SPAN, b->n_positions - s * LANE_SPAN);
 }
 
+static walk walk_of(const ronchi_lane_tables *tables, const ronchi_lane_brick *a, size_t s, const ronchi_lane_brick *b,
+                    size_t t, uint32_t largest)
+{
+    const size_t n = positions_of(a, s), rows = ronchi_div_up(n, LANE_LANES);
+    return (walk){tables, {a, b}, {s, t}, n, rows, largest, {begin(a, s), begin(b, t)}};
+}
+
+/* What two pixels must have in common to be decoded side by side: 0 where there are no symbols. */
+static unsigned kind_of(const walk *w, size_t k, size_t p)
+{
+    const unsigned id = w->brick[k]->id[p];
+    if (id == LANE_ID_ZERO || id == LANE_ID_PACKED)
+        return 0;
+    if (id < LANE_ID_COUNT)
+        return 2u + w->tables->model[id - 1].shift;
+    return w->brick[k]->shift[p] ? 2 : 1;
+}
+
 /* Lanes with escapes, step by step (groups, rows): returns the steps. */
 static size_t find_escapes(const ronchi_lane_table *t, unsigned id, unsigned shift, size_t rows, const uint16_t *counts,
                            uint32_t step[][LANE_LANES], uint16_t mask[LANE_ROWS])
@@ -313,72 +351,90 @@ static unsigned check_pairs(const range *r, size_t positions, uint32_t step[][LA
     return wrong;
 }
 
-/* One coded pixel of n streams (n constant) to counts or sums. */
-INLINE const char *coded_pixel(const ronchi_lane_tables *tables, const ronchi_lane_brick *b, size_t p, lanes *s,
-                               size_t n, size_t positions, uint32_t largest, const target *to, uint32_t *out)
+/* Escapes and checks of a pixel of stream k once its steps are done. */
+static const char *finish(walk *w, size_t k, size_t p, const range *r, bool escapes, uint16_t *counts, uint32_t *summed,
+                          uint32_t step[][LANE_LANES])
 {
-    const unsigned id = b->id[p];
-    const size_t rows = ronchi_div_up(positions, LANE_LANES);
-    const ronchi_lane_table *t = &tables->model[id - 1];
-    range r = {0, 0, largest, 0};
+    const unsigned id = w->brick[k]->id[p];
+    const ronchi_lane_table *t = &w->tables->model[id - 1];
+    const bool plain = id >= LANE_ID_WIDE && !r->shift;
+    const ronchi_lane_sink sink = {counts, summed,
+                                   id < LANE_ID_COUNT ? 0
+                                   : r->shift         ? r->base
+                                                      : LANE_CODE_ESCAPE + r->base};
+    lanes *l = &w->s[k];
+    uint16_t mask[LANE_ROWS];
+    const char *what = NULL;
+    unsigned wrong = 0;
+    size_t steps = 0;
+    if (escapes)
+        steps = find_escapes(t, id, r->shift, w->rows, counts, step, mask);
+    if (plain && counts)
+        wrong = add_base(r, w->positions, counts);
+    else if (plain && r->check)
+        wrong = check_pairs(r, w->positions, step);
+    if (escapes)
+        what = id < LANE_ID_COUNT
+                   ? ronchi_lane_patch_groups(l->words, &l->end, mask, steps, t->shift, w->largest, &sink)
+                   : ronchi_lane_patch(l->words, &l->end, mask, steps, w->largest, &sink);
+    if (!what && l->words > l->end)
+        what = "its words run out";
+    return wrong ? "a count is larger than its type" : what;
+}
+
+/* Pixel p of n streams from k on (n constant), which are of one kind, to counts or sums. */
+INLINE const char *coded_pixels(walk *w, size_t k, size_t n, size_t p, const target *to, uint32_t *out)
+{
+    const ronchi_lane_table *t[LANE_STREAMS];
+    range r[LANE_STREAMS];
     codes seen;
     unsigned wrong = 0;
+    const char *what = NULL;
     vec any;
-    if (id >= LANE_ID_WIDE)
-        r = range_of(b, p, positions, largest);
-    if (id < LANE_ID_COUNT)
-        any = groups_of(tables, s, n, t, rows, to, &seen);
-    else if (r.shift)
-        any = wides(tables, s, n, t, rows, &r, to, &seen, &wrong);
+    for (size_t i = 0; i < n; i++) {
+        const ronchi_lane_brick *b = w->brick[k + i];
+        t[i] = &w->tables->model[b->id[p] - 1];
+        r[i] = b->id[p] < LANE_ID_WIDE ? (range){0, 0, 0, 0} : range_of(b, p, w->positions, w->largest);
+    }
+    const unsigned kind = kind_of(w, k, p);
+    if (kind > 2)
+        any = groups_of(w, w->s + k, n, t, to, &seen);
+    else if (kind == 2)
+        any = wides(w, w->s + k, n, t, r, to, &seen, &wrong);
     else
-        any = pairs(tables, s, n, t, rows, to, &seen);
-    const bool escapes = having(any, ESCAPED), plain = id >= LANE_ID_WIDE && !r.shift;
-    for (size_t k = 0; k < n; k++) {
-        const uint32_t coded = id < LANE_ID_COUNT ? 0 : r.shift ? r.base : LANE_CODE_ESCAPE + r.base;
-        const ronchi_lane_sink sink = {to->counts[k], to->sums ? out + k * LANE_SPAN : NULL, coded};
-        uint16_t mask[LANE_ROWS];
-        const char *what = NULL;
-        size_t steps = 0;
-        if (escapes)
-            steps = find_escapes(t, id, r.shift, rows, to->counts[k], seen.step[k], mask);
-        if (plain && to->counts[k])
-            wrong |= add_base(&r, positions, to->counts[k]);
-        else if (plain && r.check)
-            wrong |= check_pairs(&r, positions, seen.step[k]);
-        if (escapes)
-            what = id < LANE_ID_COUNT
-                       ? ronchi_lane_patch_groups(s[k].words, &s[k].end, mask, steps, t->shift, largest, &sink)
-                       : ronchi_lane_patch(s[k].words, &s[k].end, mask, steps, largest, &sink);
-        if (what)
-            return what;
-        if (s[k].words > s[k].end)
-            return "its words run out";
-    }
-    return wrong ? "a count is larger than its type" : NULL;
+        any = pairs(w, w->s + k, n, t, to, &seen);
+    const bool escapes = having(any, ESCAPED);
+    if (!escapes && !wrong && w->brick[k]->id[p] < LANE_ID_WIDE && w->brick[k + n - 1]->id[p] < LANE_ID_WIDE &&
+        w->s[k].words <= w->s[k].end && w->s[k + n - 1].words <= w->s[k + n - 1].end)
+        return NULL;
+    for (size_t i = 0; i < n && !what; i++)
+        what = finish(w, k + i, p, &r[i], escapes, to->counts[i], to->sums ? out + i * LANE_SPAN : NULL, seen.step[i]);
+    return wrong && !what ? "a count is larger than its type" : what;
 }
 
-static bool is_coded(unsigned id)
+/* Pixel p of one stream, of any kind, to counts. */
+static const char *one_pixel(walk *w, size_t k, size_t p, uint16_t *counts)
 {
-    return id != LANE_ID_ZERO && id != LANE_ID_PACKED;
+    const target to = {{counts, NULL}, NULL};
+    return kind_of(w, k, p) ? coded_pixels(w, k, 1, p, &to, NULL)
+                            : ronchi_lane_decode_plain16(w->brick[k], w->stream[k], p, w->largest, counts);
 }
 
-INLINE const char *decode_streams(const ronchi_lane_tables *tables, const ronchi_lane_brick *b, size_t first, size_t n,
-                                  size_t stop_pixel, uint32_t largest, uint16_t *out)
+static const char *decode_walk(walk *w, size_t n, const size_t *stop, uint16_t *const *out)
 {
-    lanes s[LANE_STREAMS] = {begin(b, first), begin(b, first + n - 1)};
-    const size_t positions = positions_of(b, first);
+    const size_t last = n == 2 && stop[1] > stop[0] ? stop[1] : stop[0];
     const char *wrong = NULL;
-    for (size_t p = 0; p < stop_pixel; p++) {
-        const target to = {{out + p * LANE_SPAN, out + (LANE_TILE + p) * LANE_SPAN}, NULL};
-        if (is_coded(b->id[p]))
-            wrong = coded_pixel(tables, b, p, s, n, positions, largest, &to, NULL);
-        for (size_t k = 0; !is_coded(b->id[p]) && !wrong && k < n; k++)
-            wrong = ronchi_lane_decode_plain16(b, first + k, p, largest, to.counts[k]);
-        if (wrong)
-            return wrong;
+    for (size_t p = 0; p < last && !wrong; p++) {
+        const target to = {{out[0] + p * LANE_SPAN, out[n - 1] + p * LANE_SPAN}, NULL};
+        if (n == 2 && p < stop[0] && p < stop[1] && kind_of(w, 0, p) && kind_of(w, 0, p) == kind_of(w, 1, p)) {
+            wrong = coded_pixels(w, 0, 2, p, &to, NULL);
+        } else {
+            for (size_t k = 0; k < n && !wrong; k++)
+                wrong = p < stop[k] ? one_pixel(w, k, p, to.counts[k]) : NULL;
+        }
     }
-    for (size_t k = 0; k < n && !wrong && stop_pixel == b->n_pixels; k++)
-        wrong = check_end(b, &s[k]);
+    for (size_t k = 0; k < n && !wrong; k++)
+        wrong = stop[k] == w->brick[k]->n_pixels ? check_end(w->brick[k], &w->s[k]) : NULL;
     return wrong;
 }
 
@@ -386,11 +442,20 @@ static const char *decode16(const ronchi_lane_tables *tables, const ronchi_lane_
                             size_t stop_pixel, uint32_t largest, uint16_t *out)
 {
     const char *wrong = NULL;
-    if (n == 2 && positions_of(b, first) == positions_of(b, first + 1))
-        return decode_streams(tables, b, first, 2, stop_pixel, largest, out);
-    for (size_t k = 0; k < n && !wrong; k++)
-        wrong = decode_streams(tables, b, first + k, 1, stop_pixel, largest, out + k * LANE_TILE * LANE_SPAN);
+    const bool two = n == 2 && positions_of(b, first) == positions_of(b, first + 1);
+    for (size_t k = 0; k < n && !wrong; k += two ? 2 : 1) {
+        walk w = walk_of(tables, b, first + k, b, first + k + two, largest);
+        uint16_t *const to[LANE_STREAMS] = {out + k * LANE_TILE * LANE_SPAN, out + LANE_TILE * LANE_SPAN};
+        wrong = decode_walk(&w, 1 + (size_t)two, (const size_t[]){stop_pixel, stop_pixel}, to);
+    }
     return wrong;
+}
+
+static const char *decode_tiles(const ronchi_lane_tables *tables, const ronchi_lane_brick *const *bricks, size_t n,
+                                size_t stream, const size_t *stop, uint32_t largest, uint16_t *const *out)
+{
+    walk w = walk_of(tables, bricks[0], stream, bricks[n - 1], stream, largest);
+    return decode_walk(&w, n, stop, out);
 }
 
 /* ------------------------------------------------------------------------------------------------------- the sum */
@@ -426,11 +491,9 @@ static void give_sums(const sums *acc, size_t n, uint32_t bases, uint32_t *out)
         }
 }
 
-INLINE const char *sum_streams(const ronchi_lane_tables *tables, const ronchi_lane_brick *b, size_t first, size_t n,
-                               uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *out)
+INLINE const char *sum_streams(walk *w, size_t n, uint64_t take, uint16_t *scratch, uint32_t *out)
 {
-    lanes s[LANE_STREAMS] = {begin(b, first), begin(b, first + n - 1)};
-    const size_t positions = positions_of(b, first);
+    const ronchi_lane_brick *b = w->brick[0];
     const char *wrong = NULL;
     sums acc;
     uint32_t bases = 0;
@@ -440,16 +503,16 @@ INLINE const char *sum_streams(const ronchi_lane_tables *tables, const ronchi_la
     memset(&acc, 0, sizeof acc);
     for (size_t p = 0; p < stop && !wrong; p++) {
         const bool taken = take >> p & 1;
+        const unsigned kind = kind_of(w, 0, p);
         const target to = {{NULL, NULL}, &acc}, nowhere = {{NULL, NULL}, NULL};
-        if (!is_coded(b->id[p]))
-            wrong = taken ? sum_plain(b, p, first, n, largest, scratch, out) : NULL;
+        if (!kind)
+            wrong = taken ? sum_plain(b, p, w->stream[0], n, w->largest, scratch, out) : NULL;
         else if (taken)
-            wrong = coded_pixel(tables, b, p, s, n, positions, largest, &to, out);
+            wrong = coded_pixels(w, 0, n, p, &to, out);
         else
-            wrong = coded_pixel(tables, b, p, s, n, positions, largest, &nowhere, NULL);
-        if (taken && b->id[p] >= LANE_ID_WIDE && b->id[p] != LANE_ID_PACKED)
-            bases += (uint32_t)b->base[p];
-        kept += taken && b->id[p] != LANE_ID_ZERO && b->id[p] < LANE_ID_COUNT;
+            wrong = coded_pixels(w, 0, n, p, &nowhere, NULL);
+        bases += taken && (kind == 1 || kind == 2) ? (uint32_t)b->base[p] : 0;
+        kept += taken && kind > 2;
         if (kept == 5) {
             flush(&acc);
             kept = 0;
@@ -460,7 +523,7 @@ INLINE const char *sum_streams(const ronchi_lane_tables *tables, const ronchi_la
     flush(&acc);
     give_sums(&acc, n, bases, out);
     for (size_t k = 0; k < n && !wrong && stop == b->n_pixels; k++)
-        wrong = check_end(b, &s[k]);
+        wrong = check_end(b, &w->s[k]);
     return wrong;
 }
 
@@ -468,9 +531,13 @@ static const char *sum(const ronchi_lane_tables *tables, const ronchi_lane_brick
                        uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *out)
 {
     const char *wrong = NULL;
-    if (n == 2 && positions_of(b, first) == positions_of(b, first + 1))
-        return sum_streams(tables, b, first, 2, take, largest, scratch, out);
-    for (size_t k = 0; k < n && !wrong; k++)
-        wrong = sum_streams(tables, b, first + k, 1, take, largest, scratch, out + k * LANE_SPAN);
+    if (n == 2 && positions_of(b, first) == positions_of(b, first + 1)) {
+        walk w = walk_of(tables, b, first, b, first + 1, largest);
+        return sum_streams(&w, 2, take, scratch, out);
+    }
+    for (size_t k = 0; k < n && !wrong; k++) {
+        walk w = walk_of(tables, b, first + k, b, first + k, largest);
+        wrong = sum_streams(&w, 1, take, scratch, out + k * LANE_SPAN);
+    }
     return wrong;
 }

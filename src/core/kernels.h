@@ -9,6 +9,7 @@
 #ifndef RONCHI_CORE_KERNELS_H
 #define RONCHI_CORE_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -74,6 +75,14 @@ typedef const char *ronchi_lane_decode_fn(const struct ronchi_lane_tables *table
                                           const struct ronchi_lane_brick *brick, size_t first, size_t n,
                                           size_t stop_pixel, uint32_t largest, uint16_t *out);
 /*
+ * The same for stream 'stream' of n bricks, 1 or 2, that have equally many positions: out[k] [64][512], up to pixel
+ * stop[k].
+ */
+typedef const char *ronchi_lane_tiles_fn(const struct ronchi_lane_tables *tables,
+                                         const struct ronchi_lane_brick *const *bricks, size_t n, size_t stream,
+                                         const size_t *stop, uint32_t largest, uint16_t *const *out);
+
+/*
  * sums[k][i] += the counts of position i of stream first + k, k < n, at the pixels whose bit in 'take' is set.
  * 'scratch' is [64][512]. Positions behind the stream's last get anything.
  */
@@ -108,6 +117,22 @@ typedef void ronchi_lane_encode_fn(const struct ronchi_lane_tables *tables, cons
 typedef void ronchi_weigh_planes_fn(const uint16_t *counts, const uint8_t *pixels, size_t n_pixels, size_t n,
                                     const uint16_t *weights, size_t n_planes, uint32_t *sums);
 
+/*
+ * Puts decoded tiles into frames: 'rows' rows of 8 pixels of up to 4 tiles side by side, at n positions, u16.  Pixel i
+ * of row r of tile k at position t is from[k][(8 r + i) * 512 + t], and up to 7 values behind the last position may be
+ * read; it goes to 'to' + r * row_pitch + t * pitch + 16 k + 2 i.  With 'past' (width 4, 'to' and pitches multiples of
+ * 64) the lines go past the caches, and the caller ends with ronchi_lane_lines_end().
+ */
+typedef struct ronchi_lane_lines {
+    const uint16_t *from[4];
+    size_t width, rows, n;
+    char *to;
+    ptrdiff_t pitch, row_pitch; /* bytes */
+    bool past;
+} ronchi_lane_lines;
+
+typedef void ronchi_lane_lines_fn(const ronchi_lane_lines *lines);
+
 /* ------------------------------------------------------------------------------- planes of sums (codec/sum_index.h) */
 
 /* sums[i] += from[i] for n unsigned values of 1, 2 or 4 bytes, modulo 2^32; 'from' is aligned to their size. */
@@ -123,11 +148,13 @@ typedef struct ronchi_kernels {
     ronchi_weigh_fn *weigh;
     ronchi_total_fn *total;
     ronchi_lane_decode_fn *lane_decode16;
+    ronchi_lane_tiles_fn *lane_tiles;
     ronchi_lane_sum_fn *lane_sum;
     ronchi_lane_stats_fn *lane_stats;
     ronchi_lane_encode_fn *lane_encode;
     ronchi_crc32c_fn *crc32c;
     ronchi_weigh_planes_fn *weigh_planes;
+    ronchi_lane_lines_fn *lane_lines;
     ronchi_add_sums_fn *add_sums;
     ronchi_rows rows; /* core/rows.h */
 } ronchi_kernels;
