@@ -34,6 +34,9 @@ void ronchi_kernels_fill(ronchi_kernels *kernels, uint32_t cpu)
         kernels->bitshuffle = ronchi_bitshuffle_avx2;
         ronchi_stream_kernels_avx2(kernels);
         kernels->crc32c = ronchi_crc32c_sse42;
+        kernels->lane_decode16 = ronchi_lane_decode16_avx2;
+        kernels->lane_tiles = ronchi_lane_tiles_avx2;
+        kernels->lane_sum = ronchi_lane_sum_avx2;
         kernels->weigh_planes = ronchi_weigh_planes_avx2;
         kernels->add_sums = ronchi_add_sums_avx2;
         kernels->rows = ronchi_rows_avx2;

@@ -84,6 +84,7 @@ struct ronchi_lane_tables {
     ronchi_lane_code code[LANE_MODELS];
     ronchi_lane_table model[LANE_MODELS];
     uint32_t crc[256];
+    uint8_t expand[256][16]; /* [lanes of 8 in need of a word]: for each lane the bytes of its word, else 128 */
 };
 typedef struct ronchi_lane_tables ronchi_lane_tables;
 
@@ -151,10 +152,10 @@ const char *ronchi_lane_decode16_c(const ronchi_lane_tables *tables, const ronch
 const char *ronchi_lane_sum_c(const ronchi_lane_tables *tables, const ronchi_lane_brick *brick, size_t first, size_t n,
                               uint64_t take, uint32_t largest, uint16_t *scratch, uint32_t *sums);
 #if defined(__x86_64__) && defined(__GNUC__)
-ronchi_lane_decode_fn ronchi_lane_decode16_avx512;
-ronchi_lane_sum_fn ronchi_lane_sum_avx512;
+ronchi_lane_decode_fn ronchi_lane_decode16_avx2, ronchi_lane_decode16_avx512;
+ronchi_lane_sum_fn ronchi_lane_sum_avx2, ronchi_lane_sum_avx512;
 #endif
-ronchi_lane_tiles_fn ronchi_lane_tiles_c, ronchi_lane_tiles_avx512;
+ronchi_lane_tiles_fn ronchi_lane_tiles_c, ronchi_lane_tiles_avx2, ronchi_lane_tiles_avx512;
 ronchi_lane_lines_fn ronchi_lane_lines_c, ronchi_lane_lines_avx512;
 /* Everything that was written past the caches is seen by whoever sees what is written after this. */
 void ronchi_lane_lines_end(void);

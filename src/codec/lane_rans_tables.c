@@ -267,6 +267,18 @@ static void fill_code(ronchi_lane_code *code, const ronchi_lane_table *table)
         code->top++;
 }
 
+/* Where the next words go when the lanes of a mask are in need of one each. */
+static void fill_expand(uint8_t expand[256][16])
+{
+    for (unsigned mask = 0; mask < 256; mask++)
+        for (unsigned lane = 0, word = 0; lane < 8; lane++) {
+            const bool need = mask >> lane & 1;
+            expand[mask][2 * lane] = (uint8_t)(need ? 2 * word : 128);
+            expand[mask][2 * lane + 1] = (uint8_t)(need ? 2 * word + 1 : 128);
+            word += need;
+        }
+}
+
 void ronchi_lane_tables_fill(ronchi_lane_tables *tables)
 {
     for (size_t m = 0; m < LANE_MODELS; m++) {
@@ -275,4 +287,5 @@ void ronchi_lane_tables_fill(ronchi_lane_tables *tables)
         fill_code(&tables->code[m], &tables->model[m]);
     }
     ronchi_crc32c_fill(tables->crc);
+    fill_expand(tables->expand);
 }
