@@ -24,9 +24,13 @@ enable_language(CUDA)
 
 # One file a line; kernels lie beside their CPU twins.
 add_library(ronchi_cuda MODULE
+  src/codec/lane_rans_assemble.cu
+  src/codec/lane_rans_encode.cu
+  src/codec/lane_rans_encode_on.cu
   src/codec/lane_rans_read.cu
   src/codec/lane_rans_reduce.cu
   src/codec/lane_rans_store.cu
+  src/codec/lane_rans_turn.cu
   src/core/error.c
   src/core/view.c
   src/cuda/runtime.cu

@@ -9,13 +9,16 @@ struct ronchi_lane_on {
     ronchi_device *device;
     ronchi_lane_layout layout;
     ronchi_arena *arena;
-    lane_view view;        /* 'bad' is filled per job */
-    uint8_t *valid;        /* device [n_pixels] */
-    uint8_t *host_valid;   /* [n_pixels] */
-    lane_chunk_on *chunks; /* host copy of the device's table */
-    uint32_t *n_words;     /* [n_rects] */
-    uint64_t *tile_words;  /* [n_tiles] of all chunks: how much work a tile is */
-    uint32_t used[5];      /* bits of the model ids that any brick has, once checked */
+    lane_view view;            /* 'bad' is filled per job */
+    uint8_t *valid;            /* device [n_pixels] */
+    uint8_t *host_valid;       /* [n_pixels] */
+    lane_chunk_on *chunks;     /* host copy of the device's table */
+    uint32_t *n_words;         /* [n_rects] */
+    uint64_t *tile_words;      /* [n_tiles] of all chunks: how much work a tile is */
+    uint32_t used[5];          /* bits of the model ids that any brick has, once checked */
+    uint32_t *encode_table;    /* device [146][128], see lane_encode_table() */
+    ronchi_cuda_job *encoder;  /* scratch, from the first encode() to check(); NULL */
+    ronchi_cuda_event encoded; /* behind the last encode() */
 };
 
 /* Cuts a job's scratch into pieces aligned to 256 bytes.  With base NULL it only adds up. */
@@ -36,6 +39,15 @@ ronchi_status lane_on_read(const ronchi_lane_on *on, const ronchi_region *region
                            ronchi_error *err);
 ronchi_status lane_on_encode(ronchi_lane_on *on, size_t rect, const void *frames, ronchi_cuda_stream stream,
                              uint64_t *most, ronchi_error *err);
+/* Scratch that encode() holds until check() or close(). */
+uint64_t lane_on_encode_bytes(const ronchi_lane_layout *layout);
+/* Waits for what encode() enqueued and gives its scratch back. */
+void lane_on_encode_end(ronchi_lane_on *on);
+/* A model's table as the encoder wants it: out [128]. */
+void lane_encode_table(const ronchi_lane_code *code, uint32_t *out);
+/* Room for a chunk of 'n_words' words: filled with zeros behind them, and in the table. */
+ronchi_status lane_on_room(ronchi_lane_on *on, size_t rect, size_t n_words, ronchi_cuda_stream stream,
+                           ronchi_error *err);
 
 /* Waits for a job and looks at its word of bad bricks (host memory, copied behind the kernels). */
 ronchi_status lane_on_finish(ronchi_cuda_job *job, const unsigned long long *word, uint64_t *bad, ronchi_error *err);

@@ -9,6 +9,7 @@ static void close_on(ronchi_lane_on *on)
 {
     if (!on)
         return;
+    lane_on_encode_end(on);
     on->device->table->arena_close(on->arena);
     free(on->host_valid);
     free(on->chunks);
@@ -52,14 +53,16 @@ static ronchi_status place_constants(ronchi_lane_on *on, const ronchi_lane_table
 {
     static_assert(sizeof(lane_chunk_on) == 16, "copied as it is");
     const size_t slots = (size_t)LANE_MODELS * LANE_SLOTS;
-    uint32_t *table = static_cast<uint32_t *>(malloc(slots * sizeof *table));
+    const size_t encode_words = (size_t)LANE_MODELS * 128;
+    uint32_t *table = static_cast<uint32_t *>(malloc((slots + encode_words) * sizeof *table));
     uint8_t shift[LANE_MODELS + 2] = {0};
-    void *at[4] = {0};
+    void *at[5] = {0};
     ronchi_cuda_job *job = NULL;
     if (!table)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for tables");
     for (size_t m = 0; m < LANE_MODELS; m++) {
         shift[m + 1] = tables->model[m].shift;
+        lane_encode_table(&tables->code[m], table + slots + m * 128);
         for (size_t s = 0; s < LANE_SLOTS; s++) {
             uint32_t e = tables->model[m].slot[s], symbol = e >> 16;
             table[m * LANE_SLOTS + s] = (symbol == LANE_ESCAPE ? LANE_FLAG : symbol) << 16 | (e & 0xffff);
@@ -74,6 +77,9 @@ static ronchi_status place_constants(ronchi_lane_on *on, const ronchi_lane_table
         status = place(on, job, on->host_valid, on->layout.shape.det_rows * on->layout.shape.det_cols, &at[2], err);
     if (status == RONCHI_OK)
         status = place(on, job, on->chunks, on->layout.n_rects * sizeof *on->chunks, &at[3], err);
+    if (status == RONCHI_OK)
+        status = place(on, job, table + slots, encode_words * sizeof *table, &at[4], err);
+    on->encode_table = static_cast<uint32_t *>(at[4]);
     on->view.table = static_cast<const uint32_t *>(at[0]);
     on->view.shift = static_cast<const uint8_t *>(at[1]);
     on->valid = static_cast<uint8_t *>(at[2]);
@@ -123,7 +129,6 @@ static uint64_t bytes_of(const ronchi_lane_on *on)
     return on->device->table->arena_bytes(on->arena);
 }
 
-// Room for a chunk of 'n_words' words: filled with zeros behind them, and in the table.
 ronchi_status lane_on_room(ronchi_lane_on *on, size_t rect, size_t n_words, ronchi_cuda_stream stream,
                            ronchi_error *err)
 {
@@ -350,6 +355,7 @@ static ronchi_status look(const ronchi_lane_on *on, bool decode, uint32_t *used,
 
 static ronchi_status check(ronchi_lane_on *on, uint64_t *bad, ronchi_error *err)
 {
+    lane_on_encode_end(on);
     return look(on, false, on->used, bad, err);
 }
 
@@ -360,5 +366,5 @@ static ronchi_status validate(const ronchi_lane_on *on, uint64_t *bad, ronchi_er
 
 extern const ronchi_lane_cuda ronchi_lane_cuda_here;
 const ronchi_lane_cuda ronchi_lane_cuda_here = {
-    open_on, close_on, bytes_of, put, nullptr, check, words_of, get, lane_on_reduce, lane_on_read, validate,
+    open_on, close_on, bytes_of, put, lane_on_encode, check, words_of, get, lane_on_reduce, lane_on_read, validate,
 };
