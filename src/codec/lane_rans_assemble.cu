@@ -135,6 +135,22 @@ __device__ void write_head(const lane_made &made, const heads &h, uint32_t n_pix
     }
 }
 
+// Several loads are under way before the first is stored.
+__device__ __forceinline__ void copy_words(uint16_t *__restrict__ to, const uint16_t *__restrict__ from, uint32_t n)
+{
+    constexpr uint32_t DEPTH = 8;
+    for (uint32_t i = threadIdx.x; i < n; i += DEPTH * THREADS) {
+        uint16_t v[DEPTH];
+#pragma unroll
+        for (uint32_t k = 0; k < DEPTH; k++)
+            v[k] = i + k * THREADS < n ? from[i + k * THREADS] : 0;
+#pragma unroll
+        for (uint32_t k = 0; k < DEPTH; k++)
+            if (i + k * THREADS < n)
+                to[i + k * THREADS] = v[k];
+    }
+}
+
 // Sizes, states and words of the streams; returns how many words that are.
 __device__ uint32_t write_streams(const lane_encode_plan &plan, uint32_t tile, const lane_made &made, uint16_t *to)
 {
@@ -148,10 +164,8 @@ __device__ uint32_t write_streams(const lane_encode_plan &plan, uint32_t tile, c
         const uint16_t *slot = plan.slots + ((size_t)tile * plan.n_streams + s) * plan.slot_words;
         const uint32_t words = made.stream_words[s], escapes = made.escapes[s];
         const uint16_t *first = slot + plan.slot_words - words;
-        for (uint32_t i = t; i < words; i += THREADS)
-            to[at + i] = first[i];
-        for (uint32_t i = t; i < escapes; i += THREADS)
-            to[at + words + i] = slot[i];
+        copy_words(to + at, first, words);
+        copy_words(to + at + words, slot, escapes);
         at += words + escapes;
     }
     return at;

@@ -33,12 +33,13 @@ typedef struct ronchi_lane_cuda {
                          ronchi_error *err);
     /*
      * encode() makes chunk 'rect' from frames that lie on the device, in the order of ronchi_block: [positions][pixels]
-     * of the layout's dtype.  What 'stream' holds is done first; returns when the frames may be overwritten.  *most is
-     * raised to the largest unflagged count.  The same words as ronchi_lane_encode_block().
+     * of the layout's dtype.  What 'stream' holds is done first; returns when the frames may be overwritten.  The same
+     * words as ronchi_lane_encode_block(); they, words_of() and *most, raised to the largest unflagged count, are there
+     * after check(), so that several rectangles can be under way.  So are errors of the device, or earlier.
      */
     ronchi_status (*encode)(ronchi_lane_on *on, size_t rect, const void *frames, ronchi_cuda_stream stream,
                             uint64_t *most, ronchi_error *err);
-    /* check() follows the last put(): looks at every brick that was put. */
+    /* check() follows the last put() or encode(): looks at every brick. */
     ronchi_status (*check)(ronchi_lane_on *on, uint64_t *bad, ronchi_error *err);
 
     /* words_of() gives the words of a chunk; get() copies them and its offsets to the host. */

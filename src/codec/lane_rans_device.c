@@ -147,16 +147,17 @@ static ronchi_block block_of(const ronchi_store *base, size_t index)
     return ronchi_profile_lane.block(base, index);
 }
 
-/* Notes a chunk that was encoded on the device. */
-static ronchi_status note_chunk(ronchi_lane_store *store, size_t index)
+/* Notes the sizes of chunks that were encoded on the device. */
+static void note_chunks(ronchi_lane_store *store)
 {
-    ronchi_lane_chunk *chunk = &store->chunks[index];
     const size_t head = LANE_CHUNK_HEADER + 4 * store->layout.n_tiles;
-    chunk->size = (head + 2 * (size_t)lane_of(store)->words_of(store->on, index) + 7) / 8 * 8;
-    chunk->body_offset = store->body_bytes;
-    store->body_bytes += chunk->size;
-    store->n_filled++;
-    return RONCHI_OK;
+    store->body_bytes = 0;
+    for (size_t i = 0; i < store->layout.n_rects; i++) {
+        ronchi_lane_chunk *chunk = &store->chunks[i];
+        chunk->size = (head + 2 * (size_t)lane_of(store)->words_of(store->on, i) + 7) / 8 * 8;
+        chunk->body_offset = store->body_bytes;
+        store->body_bytes += chunk->size;
+    }
 }
 
 ronchi_status ronchi_lane_encode_on_device(ronchi_store *base, size_t index, const void *frames,
@@ -168,7 +169,8 @@ ronchi_status ronchi_lane_encode_on_device(ronchi_store *base, size_t index, con
     if (!frames)
         return RONCHI_OK;
     ronchi_status status = lane_of(store)->encode(store->on, index, frames, stream, &base->max_count, err);
-    return status == RONCHI_OK ? note_chunk(store, index) : status;
+    store->n_filled += status == RONCHI_OK;
+    return status;
 }
 
 static ronchi_status encode_block(ronchi_store *base, size_t index, const void *frames, ronchi_error *err)
@@ -203,8 +205,13 @@ static ronchi_status check(ronchi_lane_store *store, ronchi_error *err)
 
 static ronchi_status finish(ronchi_store *base, ronchi_error *err)
 {
+    ronchi_lane_store *store = (ronchi_lane_store *)base;
     ronchi_status status = ronchi_profile_lane.finish(base, err);
-    return status == RONCHI_OK ? check((ronchi_lane_store *)base, err) : status;
+    if (status == RONCHI_OK)
+        status = check(store, err);
+    if (status == RONCHI_OK)
+        note_chunks(store);
+    return status;
 }
 
 static ronchi_status adopt(ronchi_context *context, const json_t *header, const ronchi_shape *shape, ronchi_dtype dtype,

@@ -64,44 +64,67 @@ static size_t carve(lane_encode_plan *p, void *base)
     return c.used;
 }
 
-uint64_t lane_on_encode_bytes(const ronchi_lane_layout *layout)
+static size_t bytes_of_one(const ronchi_lane_layout *layout)
 {
     lane_encode_plan plan = plan_of(layout, layout->rect_rows * layout->rect_cols);
     return carve(&plan, NULL);
 }
 
-void lane_on_encode_end(ronchi_lane_on *on)
+// As many rectangles at once as there are, and as fit 1 GiB.
+static uint32_t encoders_of(const ronchi_lane_layout *layout)
 {
-    const ronchi_cuda_table *t = on->device->table;
-    if (on->encoded) {
-        t->event_wait(on->device, on->encoded, NULL);
-        t->event_close(on->device, on->encoded);
-    }
-    if (on->encoder)
-        t->job_give(on->encoder);
-    on->encoded = NULL;
-    on->encoder = NULL;
+    const size_t fit = ((size_t)1 << 30) / bytes_of_one(layout);
+    size_t n = layout->n_rects < LANE_ENCODERS ? layout->n_rects : (size_t)LANE_ENCODERS;
+    n = n < fit ? n : fit;
+    return n ? (uint32_t)n : 1;
+}
+
+uint64_t lane_on_encode_bytes(const ronchi_lane_layout *layout)
+{
+    return (uint64_t)encoders_of(layout) * bytes_of_one(layout);
 }
 
 static ronchi_status begin(ronchi_lane_on *on, ronchi_error *err)
 {
     const ronchi_cuda_table *t = on->device->table;
-    const size_t host = 256 + (on->layout.n_tiles + 1) * sizeof(uint32_t);
-    ronchi_status status = t->job_take(on->device, (size_t)lane_on_encode_bytes(&on->layout), host, &on->encoder, err);
-    if (status == RONCHI_OK)
-        status = t->event_open(on->device, &on->encoded, err);
+    const size_t scratch = bytes_of_one(&on->layout), host = 256 + (on->layout.n_tiles + 1) * sizeof(uint32_t);
+    const uint32_t n = encoders_of(&on->layout);
+    ronchi_status status = t->event_open(on->device, &on->arrived, err);
+    while (status == RONCHI_OK && on->n_encoders < n) {
+        lane_encoder *e = &on->encoders[on->n_encoders++];
+        status = t->job_take(on->device, scratch, host, &e->job, err);
+        if (status == RONCHI_OK)
+            status = t->event_open(on->device, &e->turned, err);
+    }
     return status;
 }
 
-// Enqueues everything up to the sizes of the bricks, and waits for them.
-static ronchi_status make_bricks(ronchi_lane_on *on, const lane_encode_plan &plan, ronchi_cuda_stream stream,
-                                 ronchi_error *err)
+static lane_encode_plan plan_for(const ronchi_lane_on *on, const lane_encoder *e)
+{
+    const ronchi_lane_layout *l = &on->layout;
+    const size_t row = e->rect / l->rects_across * l->rect_rows, col = e->rect % l->rects_across * l->rect_cols;
+    const size_t rows = l->shape.scan_rows - row < l->rect_rows ? l->shape.scan_rows - row : l->rect_rows;
+    const size_t cols = l->shape.scan_cols - col < l->rect_cols ? l->shape.scan_cols - col : l->rect_cols;
+    lane_encode_plan plan = plan_of(l, rows * cols);
+    plan.valid = on->valid;
+    plan.table = reinterpret_cast<const uint4 *>(on->encode_table);
+    carve(&plan, e->job->scratch);
+    return plan;
+}
+
+// Enqueues everything up to the sizes of the bricks; returns when the frames have been read.
+static ronchi_status make_bricks(ronchi_lane_on *on, lane_encoder *e, const void *frames, ronchi_error *err)
 {
     const ronchi_cuda_table *t = on->device->table;
-    char *host = static_cast<char *>(on->encoder->host);
+    char *host = static_cast<char *>(e->job->host);
+    ronchi_cuda_stream stream = e->job->stream;
+    lane_encode_plan plan = plan_for(on, e);
+    plan.frames = static_cast<const uint8_t *>(frames);
     ronchi_status status = t->fill(on->device, stream, plan.result, 0, sizeof *plan.result, err);
     if (status == RONCHI_OK)
         status = lane_launch_turn(plan, stream, err);
+    if (status == RONCHI_OK)
+        status = t->event_record(on->device, e->turned, stream, err);
     if (status == RONCHI_OK)
         status = lane_launch_encode(plan, stream, err);
     if (status == RONCHI_OK)
@@ -110,59 +133,89 @@ static ronchi_status make_bricks(ronchi_lane_on *on, const lane_encode_plan &pla
         status = t->copy(on->device, stream, host, plan.result, sizeof *plan.result, err);
     if (status == RONCHI_OK)
         status = t->copy(on->device, stream, host + 256, plan.offset, (plan.n_tiles + 1) * sizeof *plan.offset, err);
-    ronchi_status waited = t->stream_wait(on->device, stream, status == RONCHI_OK ? err : NULL);
-    return status == RONCHI_OK ? waited : status;
+    if (status != RONCHI_OK) {
+        t->stream_wait(on->device, stream, NULL);
+        return status;
+    }
+    e->busy = true;
+    return t->event_wait(on->device, e->turned, err);
 }
 
-// The chunk itself, once its size is known; the next encode() and check() wait for it.
-static ronchi_status make_chunk(ronchi_lane_on *on, size_t rect, const lane_encode_plan &plan,
-                                const lane_encoded &found, ronchi_cuda_stream stream, ronchi_error *err)
+// The chunk itself, once its size is known; its words follow on the encoder's stream.
+static ronchi_status make_chunk(ronchi_lane_on *on, lane_encoder *e, ronchi_error *err)
 {
     const ronchi_cuda_table *t = on->device->table;
+    ronchi_cuda_stream stream = e->job->stream;
+    const lane_encode_plan plan = plan_for(on, e);
+    const uint32_t *offset = reinterpret_cast<uint32_t *>(static_cast<char *>(e->job->host) + 256);
+    lane_encoded found;
+    e->busy = false;
+    ronchi_status status = t->stream_wait(on->device, stream, err);
+    if (status != RONCHI_OK)
+        return status;
+    memcpy(&found, e->job->host, sizeof found);
     if (found.words > UINT32_MAX)
         return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET,
                            "a chunk of %llu encoded words is too large", found.words);
-    ronchi_status status = lane_on_room(on, rect, (size_t)found.words, stream, err);
+    for (size_t i = 0; i < plan.n_tiles; i++)
+        on->tile_words[i] += offset[i + 1] - offset[i];
+    *on->most = found.most > *on->most ? found.most : *on->most;
+    status = lane_on_room(on, e->rect, (size_t)found.words, stream, err);
     if (status == RONCHI_OK)
-        status = lane_launch_assemble(plan, const_cast<uint16_t *>(on->chunks[rect].words), stream, err);
+        status = lane_launch_assemble(plan, const_cast<uint16_t *>(on->chunks[e->rect].words), stream, err);
     if (status == RONCHI_OK)
-        status = t->copy(on->device, stream, const_cast<uint32_t *>(on->chunks[rect].offset), plan.offset,
+        status = t->copy(on->device, stream, const_cast<uint32_t *>(on->chunks[e->rect].offset), plan.offset,
                          (plan.n_tiles + 1) * sizeof *plan.offset, err);
-    ronchi_status recorded = t->event_record(on->device, on->encoded, stream, status == RONCHI_OK ? err : NULL);
-    return status == RONCHI_OK ? recorded : status;
+    return status;
+}
+
+ronchi_status lane_on_encode_end(ronchi_lane_on *on, bool finish, ronchi_error *err)
+{
+    const ronchi_cuda_table *t = on->device->table;
+    ronchi_device_scope here(on->device);
+    ronchi_status status = RONCHI_OK;
+    for (uint32_t i = 0; i < on->n_encoders; i++) { // the oldest first
+        lane_encoder *e = &on->encoders[(on->next_encoder + i) % on->n_encoders];
+        if (finish && e->busy && status == RONCHI_OK)
+            status = make_chunk(on, e, err);
+    }
+    for (uint32_t i = 0; i < on->n_encoders; i++) {
+        lane_encoder *e = &on->encoders[i];
+        if (e->job) {
+            ronchi_status waited = t->stream_wait(on->device, e->job->stream, status == RONCHI_OK ? err : NULL);
+            status = status == RONCHI_OK && finish ? waited : status;
+            t->job_give(e->job);
+        }
+        t->event_close(on->device, e->turned);
+        *e = lane_encoder();
+    }
+    t->event_close(on->device, on->arrived);
+    on->arrived = NULL;
+    on->n_encoders = on->next_encoder = 0;
+    return status;
 }
 
 ronchi_status lane_on_encode(ronchi_lane_on *on, size_t rect, const void *frames, ronchi_cuda_stream stream,
                              uint64_t *most, ronchi_error *err)
 {
     const ronchi_cuda_table *t = on->device->table;
-    const ronchi_lane_layout *l = &on->layout;
-    const size_t row = rect / l->rects_across * l->rect_rows, col = rect % l->rects_across * l->rect_cols;
-    const size_t rows = l->shape.scan_rows - row < l->rect_rows ? l->shape.scan_rows - row : l->rect_rows;
-    const size_t cols = l->shape.scan_cols - col < l->rect_cols ? l->shape.scan_cols - col : l->rect_cols;
     ronchi_device_scope here(on->device);
     ronchi_status status = RONCHI_OK;
-    if (!on->encoder)
+    if (!on->n_encoders)
         status = begin(on, err);
-    else // its scratch may be in use on another stream
-        status = t->event_order(on->device, stream, on->encoded, err);
     if (status != RONCHI_OK) {
-        lane_on_encode_end(on);
+        lane_on_encode_end(on, false, NULL);
         return status;
     }
-    lane_encode_plan plan = plan_of(l, rows * cols);
-    plan.frames = static_cast<const uint8_t *>(frames);
-    plan.valid = on->valid;
-    plan.table = reinterpret_cast<const uint4 *>(on->encode_table);
-    carve(&plan, on->encoder->scratch);
-    status = make_bricks(on, plan, stream, err);
-    if (status != RONCHI_OK)
-        return status;
-    lane_encoded found;
-    const uint32_t *offset = reinterpret_cast<uint32_t *>(static_cast<char *>(on->encoder->host) + 256);
-    memcpy(&found, on->encoder->host, sizeof found);
-    for (size_t i = 0; i < l->n_tiles; i++)
-        on->tile_words[i] += offset[i + 1] - offset[i];
-    *most = found.most > *most ? found.most : *most;
-    return make_chunk(on, rect, plan, found, stream, err);
+    on->most = most;
+    lane_encoder *e = &on->encoders[on->next_encoder];
+    on->next_encoder = (on->next_encoder + 1) % on->n_encoders;
+    if (e->busy)
+        status = make_chunk(on, e, err);
+    if (status == RONCHI_OK)
+        status = t->event_record(on->device, on->arrived, stream, err);
+    if (status == RONCHI_OK)
+        status = t->event_order(on->device, e->job->stream, on->arrived, err);
+    e->rect = rect;
+    return status == RONCHI_OK ? make_bricks(on, e, frames, err) : status;
 }

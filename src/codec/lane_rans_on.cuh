@@ -5,20 +5,32 @@
 
 #include "codec/lane_rans_device.cuh"
 
+enum { LANE_ENCODERS = 4 };
+
+/* One rectangle on its way: a brick is a long chain of steps, so several rectangles fill the device at once. */
+struct lane_encoder {
+    ronchi_cuda_job *job;
+    ronchi_cuda_event turned; /* the frames are not needed any more */
+    size_t rect;
+    bool busy; /* a chunk is being made whose size is not known yet */
+};
+
 struct ronchi_lane_on {
     ronchi_device *device;
     ronchi_lane_layout layout;
     ronchi_arena *arena;
-    lane_view view;            /* 'bad' is filled per job */
-    uint8_t *valid;            /* device [n_pixels] */
-    uint8_t *host_valid;       /* [n_pixels] */
-    lane_chunk_on *chunks;     /* host copy of the device's table */
-    uint32_t *n_words;         /* [n_rects] */
-    uint64_t *tile_words;      /* [n_tiles] of all chunks: how much work a tile is */
-    uint32_t used[5];          /* bits of the model ids that any brick has, once checked */
-    uint32_t *encode_table;    /* device [146][128], see lane_encode_table() */
-    ronchi_cuda_job *encoder;  /* scratch, from the first encode() to check(); NULL */
-    ronchi_cuda_event encoded; /* behind the last encode() */
+    lane_view view;         /* 'bad' is filled per job */
+    uint8_t *valid;         /* device [n_pixels] */
+    uint8_t *host_valid;    /* [n_pixels] */
+    lane_chunk_on *chunks;  /* host copy of the device's table */
+    uint32_t *n_words;      /* [n_rects] */
+    uint64_t *tile_words;   /* [n_tiles] of all chunks: how much work a tile is */
+    uint32_t used[5];       /* bits of the model ids that any brick has, once checked */
+    uint32_t *encode_table; /* device [146][128], see lane_encode_table() */
+    lane_encoder encoders[LANE_ENCODERS];
+    uint32_t n_encoders, next_encoder; /* 0 before the first encode() and behind check() */
+    ronchi_cuda_event arrived;         /* frames of an encode() */
+    uint64_t *most;                    /* of the caller of encode() */
 };
 
 /* Cuts a job's scratch into pieces aligned to 256 bytes.  With base NULL it only adds up. */
@@ -41,8 +53,8 @@ ronchi_status lane_on_encode(ronchi_lane_on *on, size_t rect, const void *frames
                              uint64_t *most, ronchi_error *err);
 /* Scratch that encode() holds until check() or close(). */
 uint64_t lane_on_encode_bytes(const ronchi_lane_layout *layout);
-/* Waits for what encode() enqueued and gives its scratch back. */
-void lane_on_encode_end(ronchi_lane_on *on);
+/* Waits for all that encode() enqueued and gives its scratch back; with 'finish' the chunks are made first. */
+ronchi_status lane_on_encode_end(ronchi_lane_on *on, bool finish, ronchi_error *err);
 /* A model's table as the encoder wants it: out [128]. */
 void lane_encode_table(const ronchi_lane_code *code, uint32_t *out);
 /* Room for a chunk of 'n_words' words: filled with zeros behind them, and in the table. */

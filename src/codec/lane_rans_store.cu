@@ -9,7 +9,7 @@ static void close_on(ronchi_lane_on *on)
 {
     if (!on)
         return;
-    lane_on_encode_end(on);
+    lane_on_encode_end(on, false, NULL);
     on->device->table->arena_close(on->arena);
     free(on->host_valid);
     free(on->chunks);
@@ -355,8 +355,9 @@ static ronchi_status look(const ronchi_lane_on *on, bool decode, uint32_t *used,
 
 static ronchi_status check(ronchi_lane_on *on, uint64_t *bad, ronchi_error *err)
 {
-    lane_on_encode_end(on);
-    return look(on, false, on->used, bad, err);
+    *bad = RONCHI_LANE_NOT_BAD;
+    ronchi_status status = lane_on_encode_end(on, true, err);
+    return status == RONCHI_OK ? look(on, false, on->used, bad, err) : status;
 }
 
 static ronchi_status validate(const ronchi_lane_on *on, uint64_t *bad, ronchi_error *err)
