@@ -27,6 +27,7 @@ add_library(ronchi_cuda MODULE
   src/codec/lane_rans_assemble.cu
   src/codec/lane_rans_encode.cu
   src/codec/lane_rans_encode_on.cu
+  src/codec/lane_rans_frames.cu
   src/codec/lane_rans_read.cu
   src/codec/lane_rans_reduce.cu
   src/codec/lane_rans_store.cu

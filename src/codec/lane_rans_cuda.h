@@ -54,6 +54,10 @@ typedef struct ronchi_lane_cuda {
                           ronchi_error *err);
     /* validate() decodes everything. */
     ronchi_status (*validate)(const ronchi_lane_on *on, uint64_t *bad, ronchi_error *err);
+
+    /* For benchmarks: reduce() and read() to the device are timed by events; seconds() of the last one. */
+    void (*timing)(ronchi_lane_on *on, int on_or_off);
+    double (*seconds)(const ronchi_lane_on *on);
 } ronchi_lane_cuda;
 
 /*

@@ -28,12 +28,13 @@ struct lane_chunk_on {
 /* Everything that all kernels need, passed by value. */
 struct lane_view {
     const lane_chunk_on *chunks;
-    const uint32_t *table;   /* [146][256]: value << 16 | f << 8 | rank; value 256 for an escape */
+    const uint32_t *table;   /* [n_models][256]: value << 16 | f << 8 | rank; value 256 for an escape */
+    const uint8_t *slot;     /* [148] id -> which of them */
     const uint8_t *shift;    /* [148] by id: log2 of a sparse group's rows */
     unsigned long long *bad; /* lowest bad brick << 8 | why */
     uint32_t n_tiles, tiles_across, tile_rows, tile_cols, det_rows, det_cols;
     uint32_t n_rects, rects_across, rect_rows, rect_cols, scan_rows, scan_cols;
-    uint32_t value_bytes, largest;
+    uint32_t value_bytes, largest, n_models;
 };
 
 enum lane_why : uint32_t { LANE_BAD_WORDS = 1, LANE_BAD_ESCAPES, LANE_BAD_RANGE, LANE_BAD_END, LANE_BAD_HEAD };
@@ -138,6 +139,28 @@ __device__ __forceinline__ bool lane_begin(const lane_view &v, uint32_t rect, ui
         b.end = b.p + (h ? size1 : size0);
     }
     return true;
+}
+
+/* True when no count of a wide pixel of the brick can be above 'most', and no pixel is packed.  The whole warp asks. */
+__device__ __forceinline__ bool lane_small(const lane_brick &b, uint32_t lane, const uint8_t *ids, uint32_t most)
+{
+    bool small = !b.whole;
+    uint32_t at = b.parameters;
+    for (uint32_t k = 0; small && k < 2; k++) {
+        const uint32_t p = lane + 32 * k, id = p < b.n_pixels ? ids[p] : 0;
+        const uint32_t wide = __ballot_sync(LANE_ALL, id >= LANE_ID_WIDE && id < LANE_ID_PACKED);
+        small = !__any_sync(LANE_ALL, id == LANE_ID_PACKED);
+        bool fits = true;
+        if (small && id >= LANE_ID_WIDE) {
+            const uint32_t mine = at + 2 * __popc(wide & ((1u << lane) - 1));
+            const uint32_t value = b.words[mine] | (uint32_t)b.words[mine + 1] << 16;
+            const int32_t base = (int32_t)(value << 4) >> 4;
+            fits = base >= 0 && (uint32_t)base + (15u << (value >> 28)) <= most;
+        }
+        small = small && __all_sync(LANE_ALL, fits);
+        at += 2 * __popc(wide);
+    }
+    return small;
 }
 
 /* One symbol: its table entry. */
@@ -402,14 +425,15 @@ __device__ __forceinline__ void lane_packed(const lane_view &v, const uint16_t *
 }
 
 template <class Sink>
-__device__ uint32_t lane_walk(const lane_view &v, lane_brick &b, uint32_t lane, const uint8_t *ids, uint32_t stop,
-                              Sink &sink)
+__device__ __forceinline__ uint32_t lane_walk(const lane_view &v, const uint32_t *tables, lane_brick &b, uint32_t lane,
+                                              const uint8_t *ids, uint32_t stop, Sink &sink)
 {
     const uint32_t half = lane & 16 ? 0xffff0000u : 0xffffu, below = ((1u << lane) - 1) & half;
     uint32_t parameter = b.parameters, packed = b.packed, why = 0;
 #pragma unroll 1
     for (uint32_t q = 0; q < stop; q++) {
         const uint32_t id = b.whole ? (uint32_t)LANE_ID_PACKED : ids[q];
+        const uint32_t *table = tables + v.slot[id] * LANE_SLOTS;
         sink.begin(q);
         if (id == LANE_ID_ZERO) {
 #pragma unroll
@@ -418,7 +442,7 @@ __device__ uint32_t lane_walk(const lane_view &v, lane_brick &b, uint32_t lane, 
         } else if (id < LANE_ID_COUNT) {
             uint32_t nibbles[4] = {0, 0, 0, 0};
             const uint32_t j = v.shift[id];
-            const uint32_t escapes = lane_groups_of(j, b, below, half, v.table + (id - 1) * LANE_SLOTS, true, nibbles);
+            const uint32_t escapes = lane_groups_of(j, b, below, half, table, true, nibbles);
 #pragma unroll
             for (uint32_t row = 0; row < LANE_ROWS; row++)
                 sink.put(row, nibbles[row / 8] >> row % 8 * 4 & 15);
@@ -426,16 +450,16 @@ __device__ uint32_t lane_walk(const lane_view &v, lane_brick &b, uint32_t lane, 
                 lane_escaped_groups(v, b, lane, escapes, j, why,
                                     [&](uint32_t row, uint32_t value) { sink.patch(row, value); });
         } else if (id < LANE_ID_WIDE) {
-            lane_pairs(v, b, lane, below, half, v.table + (id - 1) * LANE_SLOTS, 0, v.largest < 15, why, sink);
+            lane_pairs(v, b, lane, below, half, table, 0, v.largest < 15, why, sink);
         } else if (id < LANE_ID_PACKED) {
             const uint32_t value = b.words[parameter] | (uint32_t)b.words[parameter + 1] << 16, shift = value >> 28;
             const int64_t base = (int64_t)(value & 0x0fffffff) - (value & 0x08000000 ? INT64_C(1) << 28 : 0);
             const bool risky = base < 0 || base + (15ll << shift) > v.largest;
             parameter += 2;
             if (shift)
-                lane_shifted(v, b, lane, below, half, v.table + (id - 1) * LANE_SLOTS, base, shift, risky, why, sink);
+                lane_shifted(v, b, lane, below, half, table, base, shift, risky, why, sink);
             else
-                lane_pairs(v, b, lane, below, half, v.table + (id - 1) * LANE_SLOTS, base, risky, why, sink);
+                lane_pairs(v, b, lane, below, half, table, base, risky, why, sink);
         } else if (b.whole) {
             const uint32_t base = b.words[1] | (uint32_t)b.words[2] << 16, width = b.words[3];
             lane_packed(v, b.words + 4, (uint64_t)q * b.n_positions * width, lane, b.n_positions, base, width, why,

@@ -31,6 +31,8 @@ struct ronchi_lane_on {
     uint32_t n_encoders, next_encoder; /* 0 before the first encode() and behind check() */
     ronchi_cuda_event arrived;         /* frames of an encode() */
     uint64_t *most;                    /* of the caller of encode() */
+    int timed;             /* the calls below are timed by events, */
+    double seconds;        /* the last one took so long on the device */
 };
 
 /* Cuts a job's scratch into pieces aligned to 256 bytes.  With base NULL it only adds up. */
@@ -44,6 +46,15 @@ struct lane_carve {
         return base ? at : nullptr;
     }
 };
+
+/* Times what is enqueued between start and stop, where timing is on; read() waits for it. */
+struct lane_clock {
+    ronchi_lane_on *on;
+    cudaEvent_t begin, end;
+};
+void lane_clock_start(lane_clock *clock, const ronchi_lane_on *on, ronchi_cuda_stream stream);
+void lane_clock_stop(lane_clock *clock, ronchi_cuda_stream stream);
+void lane_clock_read(lane_clock *clock);
 
 /* The functions of ronchi_lane_cuda, by file. */
 ronchi_status lane_on_reduce(const ronchi_lane_on *on, const ronchi_reduction *r, uint64_t *bad, ronchi_error *err);
@@ -60,6 +71,14 @@ void lane_encode_table(const ronchi_lane_code *code, uint32_t *out);
 /* Room for a chunk of 'n_words' words: filled with zeros behind them, and in the table. */
 ronchi_status lane_on_room(ronchi_lane_on *on, size_t rect, size_t n_words, ronchi_cuda_stream stream,
                            ronchi_error *err);
+
+/*
+ * Decodes frames to 16 bits, rows of whole tiles beside each other in the view: what nearly all reads are.  False when
+ * the region or the view is not such a case; then nothing was enqueued.  Rectangles that the region cuts are left out:
+ * *cut is set.
+ */
+bool lane_on_frames(const ronchi_lane_on *on, const lane_view &v, const ronchi_region *region, const ronchi_view *out,
+                    ronchi_cuda_job *job, bool *cut, ronchi_status *status, ronchi_error *err);
 
 /* Waits for a job and looks at its word of bad bricks (host memory, copied behind the kernels). */
 ronchi_status lane_on_finish(ronchi_cuda_job *job, const unsigned long long *word, uint64_t *bad, ronchi_error *err);

@@ -23,8 +23,9 @@ struct lane_band {
     uint32_t row, rows, col, cols, det_row, det_rows, det_col, det_cols;
     uint32_t first_rect, rects_across, n_rects;
     uint32_t first_tile, tiles_across, n_tiles;
-    uint32_t largest; // that the type of the view holds
-    uint32_t *narrow; // set to 1 when a count does not fit
+    uint32_t largest;    // that the type of the view holds
+    uint32_t skip_whole; // whole rectangles inside the region are done already
+    uint32_t *narrow;    // set to 1 when a count does not fit
 };
 
 struct band_sink {
@@ -67,6 +68,75 @@ struct band_sink {
     }
 };
 
+// One scan position: only one row of one lane is wanted.
+struct frame_sink {
+    const lane_band &r;
+    const lane_cut tile;
+    uint32_t wanted; // row of this lane, or none
+    uint32_t value;
+    char *pixel;
+    bool narrow;
+    __device__ __forceinline__ void begin(uint32_t q)
+    {
+        const uint32_t row = tile.row + q / tile.cols - r.det_row, col = tile.col + q % tile.cols - r.det_col;
+        pixel = row < r.det_rows && col < r.det_cols ? r.to + row * r.stride[2] + col * r.stride[3] : nullptr;
+    }
+    __device__ __forceinline__ void put(uint32_t row, uint32_t count)
+    {
+        value = row == wanted ? count : value;
+    }
+    __device__ __forceinline__ void patch(uint32_t row, uint32_t count)
+    {
+        put(row, count);
+    }
+    __device__ __forceinline__ void end(uint32_t)
+    {
+        if (wanted >= LANE_ROWS || !pixel)
+            return;
+        narrow |= value > r.largest;
+        if (r.size == 2)
+            *reinterpret_cast<uint16_t *>(pixel) = (uint16_t)value;
+        else if (r.size == 1)
+            *reinterpret_cast<uint8_t *>(pixel) = (uint8_t)value;
+        else if (r.size == 4)
+            *reinterpret_cast<uint32_t *>(pixel) = value;
+        else
+            *reinterpret_cast<uint64_t *>(pixel) = value;
+    }
+};
+
+// One warp a block: nothing else competes, since the time is that of one chain of symbols.
+__global__ void __launch_bounds__(32)
+    frame_kernel(const __grid_constant__ lane_view v, const __grid_constant__ lane_band r)
+{
+    __shared__ uint8_t ids[LANE_TILE];
+    const uint32_t lane = threadIdx.x, t = blockIdx.x, rect = r.first_rect;
+    const uint32_t tile = r.first_tile + t / r.tiles_across * v.tiles_across + t % r.tiles_across;
+    const lane_cut cut = lane_rect_of(v, rect), pixels = lane_tile_of(v, tile);
+    const uint32_t i = (r.row - cut.row) * cut.cols + r.col - cut.col;
+    const bool mine = i / LANE_SPAN == lane >> 4 && i % LANE_LANES == (lane & 15);
+    lane_brick b;
+    const bool some = lane_begin(v, rect, tile, lane, ids, b);
+    frame_sink sink = {r, pixels, mine ? i % LANE_SPAN / LANE_LANES : (uint32_t)LANE_ROWS, 0, nullptr, false};
+    const uint32_t last_row = min(pixels.row + pixels.rows, r.det_row + r.det_rows) - 1 - pixels.row;
+    const uint32_t last_col = min(pixels.col + pixels.cols, r.det_col + r.det_cols) - 1 - pixels.col;
+    const uint32_t stop = last_row * pixels.cols + last_col + 1;
+    if (i / LANE_SPAN != lane >> 4)
+        b.rows = 0;
+    uint32_t why = 0;
+    if (some)
+        why = lane_walk(v, v.table, b, lane, ids, stop, sink);
+    else
+        for (uint32_t q = 0; q < stop; q++) {
+            sink.begin(q);
+            sink.end(q);
+        }
+    if (why && lane == 0)
+        lane_report(v, rect, tile, why);
+    if (sink.narrow)
+        *r.narrow = 1;
+}
+
 __global__ void __launch_bounds__(THREADS)
     band_kernel(const __grid_constant__ lane_view v, const __grid_constant__ lane_band r)
 {
@@ -79,6 +149,9 @@ __global__ void __launch_bounds__(THREADS)
     const uint32_t rect = r.first_rect + k / r.rects_across * v.rects_across + k % r.rects_across;
     const uint32_t tile = r.first_tile + t / r.tiles_across * v.tiles_across + t % r.tiles_across;
     const lane_cut cut = lane_rect_of(v, rect), pixels = lane_tile_of(v, tile);
+    if (r.skip_whole && cut.rows == 32 && cut.cols == 32 && cut.row >= r.row && cut.row + 32 <= r.row + r.rows &&
+        cut.col >= r.col && cut.col + 32 <= r.col + r.cols)
+        return;
     lane_brick b;
     const bool some = lane_begin(v, rect, tile, lane, ids[warp], b);
     band_sink sink = {v, r, cut, pixels, (lane & 16 ? LANE_SPAN : 0) + (lane & 15), b.n_positions, nullptr, false};
@@ -93,7 +166,7 @@ __global__ void __launch_bounds__(THREADS)
         b.rows = 0;
     uint32_t why = 0;
     if (some)
-        why = lane_walk(v, b, lane, ids[warp], stop, sink);
+        why = lane_walk(v, v.table, b, lane, ids[warp], stop, sink);
     else
         for (uint32_t q = 0; q < stop; q++) {
             sink.begin(q);
@@ -142,6 +215,15 @@ ronchi_status launch(const ronchi_lane_on *on, const ronchi_region *g, const ron
     r.largest = largest_of(out->dtype);
     v.bad = static_cast<unsigned long long *>(job->scratch);
     r.narrow = reinterpret_cast<uint32_t *>(v.bad + 1);
+    bool cut;
+    ronchi_status status;
+    r.skip_whole = lane_on_frames(on, v, g, out, job, &cut, &status, err);
+    if (status != RONCHI_OK || (r.skip_whole && !cut))
+        return status;
+    if (g->scan_rows == 1 && g->scan_cols == 1) {
+        frame_kernel<<<r.n_tiles, 32, 0, job->stream>>>(v, r);
+        return RONCHI_CUDA_LAUNCH("decoding of a frame", err);
+    }
     const uint64_t n = (uint64_t)r.n_rects * r.n_tiles;
     if (n > UINT32_MAX)
         return ronchi_fail(err, RONCHI_ERR_UNSUPPORTED, NULL, RONCHI_NO_OFFSET, "the region is too large for one call");
@@ -255,9 +337,13 @@ ronchi_status lane_on_read(const ronchi_lane_on *on, const ronchi_region *g, con
     ronchi_status status = t->job_take(on->device, 256, 256, &job, err);
     if (status != RONCHI_OK)
         return status;
+    lane_clock clock;
     status = begin(job, err);
+    lane_clock_start(&clock, on, job->stream);
     if (status == RONCHI_OK)
         status = launch(on, g, out, job, err);
+    lane_clock_stop(&clock, job->stream);
+    lane_clock_read(&clock);
     ronchi_status found = finish(out, job, bad, status == RONCHI_OK ? err : NULL);
     t->job_give(job);
     return status == RONCHI_OK ? found : status;

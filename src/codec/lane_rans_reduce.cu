@@ -16,7 +16,12 @@
 namespace
 {
 
-enum { WARPS = 16, THREADS = 32 * WARPS };
+#ifndef LANE_SUM_WARPS
+#define LANE_SUM_WARPS  16
+#define LANE_SUM_BLOCKS 2
+#endif
+enum { WARPS = 16, THREADS = 32 * WARPS, SUM_THREADS = 32 * LANE_SUM_WARPS };
+constexpr int MOMENT_THREADS = 640;
 
 // A set of pixels of one tile, and where its sums go: outs[first] .. outs[first + n - 1].
 struct lane_item {
@@ -37,9 +42,10 @@ struct lane_goal {
     uint32_t n_items, first_rect, rects_across, n_rects; // rectangles that it touches: rows of rects_across
     uint32_t row, rows, col, cols;
     uint32_t *next;         // the next piece of work
-    const uint16_t *models; // [n_models] ids whose tables are wanted, in shared memory
-    uint32_t n_models;
-    const uint8_t *slot_of; // [148] id -> place among them
+    uint32_t shared_tables; // they fit shared memory
+    // lists of work that one kernel leaves to the next: taken from, and added to
+    const uint32_t *list, *n_list;
+    uint32_t *tall, *n_tall;
 };
 
 __device__ __forceinline__ uint32_t rect_of(const lane_view &v, const lane_goal &g, uint32_t k)
@@ -89,7 +95,10 @@ __device__ __forceinline__ void add_sum(const lane_goal &g, const lane_item &ite
 // --------------------------------------------------------------------------------------------- any brick, any weight
 
 // T holds the sums of a tile: 32 bits for counts of 8 and 16 bits with weight 1, else 64.
-template <class T> struct sum_sink {
+// HOW the weight is found: all 1; or that of one plane; or row or column within the tile.
+enum lane_how { ONES, PLANE, LOCAL_ROW, LOCAL_COL };
+
+template <class T, int HOW> struct sum_sink {
     const lane_view &v;
     const lane_goal &g;
     const lane_item &item;
@@ -101,8 +110,12 @@ template <class T> struct sum_sink {
     __device__ __forceinline__ void begin(uint32_t q)
     {
         weight = item.take >> q & 1;
-        if (weight && g.weights)
+        if (HOW == PLANE && weight)
             weight = g.weights[(tile.row + q / tile.cols) * v.det_cols + tile.col + q % tile.cols];
+        if (HOW == LOCAL_ROW && weight)
+            weight = q / tile.cols;
+        if (HOW == LOCAL_COL && weight)
+            weight = q % tile.cols;
     }
     __device__ __forceinline__ void put(uint32_t row, uint32_t count)
     {
@@ -118,13 +131,14 @@ template <class T> struct sum_sink {
     }
 };
 
-template <class T>
-__device__ uint32_t sum_any(const lane_view &v, const lane_goal &g, const lane_item &item, const lane_places &places,
-                            lane_brick &b, uint32_t lane, const uint8_t *ids)
+template <class T, int HOW>
+__device__ __forceinline__ uint32_t sum_any(const lane_view &v, const lane_goal &g, const uint32_t *tables,
+                                            const lane_item &item, const lane_places &places, lane_brick &b,
+                                            uint32_t lane, const uint8_t *ids)
 {
     const uint32_t first = (lane & 16 ? LANE_SPAN : 0) + (lane & 15);
-    sum_sink<T> sink = {v, g, item, places, lane_tile_of(v, item.tile), first, b.n_positions, 0, {0}};
-    const uint32_t why = lane_walk(v, b, lane, ids, item.stop, sink);
+    sum_sink<T, HOW> sink = {v, g, item, places, lane_tile_of(v, item.tile), first, b.n_positions, 0, {0}};
+    const uint32_t why = lane_walk(v, tables, b, lane, ids, item.stop, sink);
 #pragma unroll
     for (uint32_t row = 0; row < LANE_ROWS; row++)
         if (first + row * LANE_LANES < b.n_positions)
@@ -132,26 +146,46 @@ __device__ uint32_t sum_any(const lane_view &v, const lane_goal &g, const lane_i
     return why;
 }
 
-template <class T>
-__global__ void __launch_bounds__(THREADS)
-    sum_any_kernel(const __grid_constant__ lane_view v, const __grid_constant__ lane_goal g)
+// The next piece of work of a list, the same in all lanes; 'n' when there is none left.
+__device__ __forceinline__ uint32_t next_of(uint32_t *next, uint32_t lane, uint32_t n)
 {
-    __shared__ uint8_t ids[WARPS][LANE_TILE];
-    const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint32_t i = 0;
+    if (lane == 0)
+        i = atomicAdd(next, 1);
+    i = __shfl_sync(LANE_ALL, i, 0);
+    return i < n ? i : n;
+}
+
+// All items (LIST false), or those that the dense kernel left; outs skips that many of each item's outs.
+template <class T, int HOW, bool LIST>
+__global__ void __launch_bounds__(THREADS, 1)
+    sum_any_kernel(const __grid_constant__ lane_view v, const __grid_constant__ lane_goal g, uint32_t skip)
+{
+    const uint32_t lane = threadIdx.x & 31, n = LIST ? *g.n_list : g.n_items * g.n_rects;
+    if (n == 0)
+        return;
+    extern __shared__ uint32_t shared[]; // the ids of each warp, then the tables, where they have room
+    uint8_t *ids = reinterpret_cast<uint8_t *>(shared) + (threadIdx.x >> 5) * LANE_TILE;
+    const uint32_t *tables = LIST || g.shared_tables ? shared + WARPS * LANE_TILE / 4 : v.table;
+    for (uint32_t i = threadIdx.x; (LIST || g.shared_tables) && i < v.n_models * LANE_SLOTS; i += THREADS)
+        shared[WARPS * LANE_TILE / 4 + i] = v.table[i];
+    __syncthreads();
     for (;;) {
-        uint32_t i = 0;
-        if (lane == 0)
-            i = atomicAdd(g.next, 1);
-        i = __shfl_sync(LANE_ALL, i, 0);
-        if (i >= g.n_items * g.n_rects)
+        uint32_t i = next_of(g.next, lane, n);
+        if (i == n)
             return;
-        const lane_item item = g.items[i / g.n_rects];
+        i = LIST ? g.list[i] : i;
+        lane_item item = g.items[i / g.n_rects];
+        if (HOW == LOCAL_ROW || HOW == LOCAL_COL) {
+            item.first += skip;
+            item.n = 1;
+        }
         const uint32_t rect = rect_of(v, g, i % g.n_rects);
         const lane_places places = places_of(v, g, rect);
         lane_brick b;
-        if (!lane_begin(v, rect, item.tile, lane, ids[warp], b))
+        if (!lane_begin(v, rect, item.tile, lane, ids, b))
             continue;
-        const uint32_t why = sum_any<T>(v, g, item, places, b, lane, ids[warp]);
+        const uint32_t why = sum_any<T, HOW>(v, g, tables, item, places, b, lane, ids);
         if (why && lane == 0)
             lane_report(v, rect, item.tile, why);
         __syncwarp();
@@ -176,46 +210,137 @@ struct patched {
     uint32_t end, why;
 };
 
+// Adds one escaped count; with moments, to the local ones too (q: its row and column within the tile).
+template <bool MOMENTS>
+__device__ __forceinline__ void add_escape(const lane_goal &g, lane_item item, const lane_places &places, uint32_t i,
+                                           uint64_t value, uint32_t row, uint32_t col)
+{
+    if (!MOMENTS) {
+        add_sum(g, item, places, i, value);
+        return;
+    }
+    item.n = 3;
+    add_sum(g, item, places, i, value);
+    item.n = 1;
+    item.first += 3;
+    add_sum(g, item, places, i, value * row);
+    item.first += 1;
+    add_sum(g, item, places, i, value * col);
+}
+
+// FLAG: what the escapes were added as, modulo 2^64.
+template <bool MOMENTS, uint32_t FLAG>
 __device__ __noinline__ patched patch_count(const lane_view &v, const lane_goal &g, lane_item item, lane_places places,
-                                            lane_brick b, uint32_t lane, uint32_t rows, bool take)
+                                            lane_brick b, uint32_t lane, uint32_t rows, bool take, uint32_t at_row,
+                                            uint32_t at_col)
 {
     const uint32_t first = (lane & 16 ? LANE_SPAN : 0) + (lane & 15);
     uint32_t why = 0;
     lane_escapes(v, b, lane, rows, why, [&](uint32_t row, uint32_t value) {
-        if (take && first + row * LANE_LANES < b.n_positions) // the flag was added as 256: modulo 2^64
-            add_sum(g, item, places, first + row * LANE_LANES, (uint64_t)value - LANE_FLAG);
+        if (take)
+            add_escape<MOMENTS>(g, item, places, first + row * LANE_LANES, (uint64_t)value - FLAG, at_row, at_col);
     });
     return {b.end, why};
 }
 
+template <bool MOMENTS>
 __device__ __noinline__ patched patch_groups(const lane_view &v, const lane_goal &g, lane_item item, lane_places places,
-                                             lane_brick b, uint32_t lane, uint32_t groups, uint32_t shift, bool take)
+                                             lane_brick b, uint32_t lane, uint32_t groups, uint32_t shift, bool take,
+                                             uint32_t at_row, uint32_t at_col)
 {
     const uint32_t first = (lane & 16 ? LANE_SPAN : 0) + (lane & 15);
     uint32_t why = 0;
     lane_escaped_groups(v, b, lane, groups, shift, why, [&](uint32_t row, uint32_t value) {
-        if (take && first + row * LANE_LANES < b.n_positions)
-            add_sum(g, item, places, first + row * LANE_LANES, value);
+        if (take)
+            add_escape<MOMENTS>(g, item, places, first + row * LANE_LANES, value, at_row, at_col);
     });
     return {b.end, why};
 }
 
-// Only for bricks of 1,024 positions.
+// The 16 sums of two rows each, to the planes of an item.  Nearly always it is one plane, and rectangles are whole.
+__device__ __forceinline__ void add_pairs(const lane_goal &g, const lane_item &item, const lane_places &places,
+                                          uint32_t lane, const uint32_t *acc)
+{
+    const uint32_t first = (lane & 16 ? LANE_SPAN : 0) + (lane & 15);
+    if (places.simple < 0) {
+#pragma unroll
+        for (uint32_t k = 0; k < 16; k++) {
+            add_sum(g, item, places, first + 2 * k * LANE_LANES, acc[k] & 0xffff);
+            add_sum(g, item, places, first + (2 * k + 1) * LANE_LANES, acc[k] >> 16);
+        }
+        return;
+    }
+    // positions 2 k and 2 k + 1 of a lane lie 16 columns apart in one row of the rectangle
+    const uint32_t corner = (uint32_t)places.simple + (lane & 16 ? 16 : 0) * g.cols + (lane & 15);
+    for (uint32_t o = item.first; o < item.first + item.n; o++) {
+        const lane_out out = g.outs[o];
+        unsigned long long *to = g.sums + (uint64_t)out.plane * g.rows * g.cols + corner;
+#pragma unroll
+        for (uint32_t k = 0; k < 16; k++, to += g.cols) {
+            if (acc[k] & 0xffff)
+                atomicAdd(to, (unsigned long long)(acc[k] & 0xffff) * out.weight);
+            if (acc[k] >> 16)
+                atomicAdd(to + 16, (unsigned long long)(acc[k] >> 16) * out.weight);
+        }
+    }
+}
+
+/*
+ * Only for bricks of 1,024 positions.  With MOMENTS also the sums of counts x row and x column within the tile: columns
+ * are weighted as they come; sums so far, added up after each row of the tile, give rows x sum less the row moment.
+ */
+template <bool MOMENTS, bool WIDE>
 __device__ __forceinline__ uint32_t sum_dense(const lane_view &v, const lane_goal &g, const lane_item &item,
                                               const lane_places &places, lane_brick &b, uint32_t lane,
                                               const uint8_t *ids, const uint32_t *tables)
 {
-    const uint32_t half = lane & 16 ? 0xffff0000u : 0xffffu, below = ((1u << lane) - 1) & half;
-    uint32_t acc[16], nibbles[4] = {0, 0, 0, 0}, n_nibbles = 0, why = 0;
+    const uint32_t half = lane & 16 ? 0xffff0000u : 0xffffu, below = ((1u << lane) - 1) & half, stop = item.stop;
+    const uint64_t wanted = item.take;
+    const uint32_t cols = MOMENTS ? lane_tile_of(v, item.tile).cols : 1;
+    uint32_t acc[16], rows_acc[MOMENTS ? 16 : 1], cols_acc[MOMENTS ? 16 : 1];
+    uint32_t nibbles[4] = {0, 0, 0, 0}, n_nibbles = 0, why = 0, row = 0, col = 0, parameter = b.parameters;
 #pragma unroll
-    for (uint32_t k = 0; k < 16; k++)
+    for (uint32_t k = 0; k < 16; k++) {
         acc[k] = 0;
+        if (MOMENTS)
+            rows_acc[k] = cols_acc[k] = 0;
+    }
 #pragma unroll 1
-    for (uint32_t q = 0; q < item.stop; q++) {
+    for (uint32_t q = 0; q < stop; q++) {
         const uint32_t id = ids[q];
-        const bool take = item.take >> q & 1;
-        const uint32_t *table = tables + (uint32_t)__ldg(g.slot_of + id) * LANE_SLOTS;
-        if (id >= LANE_ID_COUNT) {
+        const bool take = wanted >> q & 1;
+        const uint32_t *table = tables + (uint32_t)__ldg(v.slot + id) * LANE_SLOTS;
+        if (WIDE && id >= LANE_ID_WIDE) {
+            const uint32_t value = b.words[parameter] | (uint32_t)b.words[parameter + 1] << 16, shift = value >> 28;
+            const uint32_t base = value & 0x0fffffff, low = (1u << shift) - 1;
+            uint32_t escapes = 0;
+            parameter += 2;
+            asm volatile("prefetch.global.L1 [%0];" ::"l"(b.words + (b.p + 128 + (lane & 1) * 64)));
+#pragma unroll
+            for (uint32_t k = 0; k < 16; k++) {
+                uint32_t pair = 0;
+#pragma unroll
+                for (uint32_t i = 0; i < 2; i++) {
+                    const uint32_t symbol = lane_symbol(b.x, table) >> 16;
+                    const bool escape = symbol & LANE_FLAG;
+                    const uint32_t count = escape ? 0 : base + (symbol << shift | (b.x & low));
+                    b.x >>= escape ? 0 : shift;
+                    if (shift || i)
+                        lane_refill(b, true, below, half);
+                    escapes |= (uint32_t)escape << (2 * k + i);
+                    pair |= count << 16 * i;
+                }
+                if (take)
+                    acc[k] += pair;
+                if (MOMENTS && take)
+                    cols_acc[k] += pair * col;
+            }
+            if (__any_sync(LANE_ALL, escapes)) { // they were added as 0
+                const patched after = patch_count<MOMENTS, 0>(v, g, item, places, b, lane, escapes, take, row, col);
+                b.end = after.end;
+                why |= after.why;
+            }
+        } else if (id >= LANE_ID_COUNT) {
             uint32_t flags = 0, early = 0;
             asm volatile("prefetch.global.L1 [%0];" ::"l"(b.words + (b.p + 128 + (lane & 1) * 64)));
 #pragma unroll
@@ -228,12 +353,19 @@ __device__ __forceinline__ uint32_t sum_dense(const lane_view &v, const lane_goa
                     early = flags;
                     flags = 0;
                 }
-                if (take)
+                if (!MOMENTS && take)
                     acc[k] += pair;
+                if (MOMENTS && take) {
+                    acc[k] += pair & 0x00ff00ff;
+                    cols_acc[k] += (pair & 0x00ff00ff) * col;
+                }
             }
             if (__any_sync(LANE_ALL, early | flags)) {
-                const patched after =
-                    patch_count(v, g, item, places, b, lane, rows_of_flags(early, 0) | rows_of_flags(flags, 16), take);
+                const patched after = patch_count < MOMENTS,
+                              MOMENTS
+                                  ? 0
+                                  : LANE_FLAG > (v, g, item, places, b, lane,
+                                                 rows_of_flags(early, 0) | rows_of_flags(flags, 16), take, row, col);
                 b.end = after.end;
                 why |= after.why;
             }
@@ -243,69 +375,88 @@ __device__ __forceinline__ uint32_t sum_dense(const lane_view &v, const lane_goa
                 asm volatile("prefetch.global.L1 [%0];" ::"l"(b.words + (b.p + 64 + (lane & 1) * 64)));
             const uint32_t escapes = lane_groups_of(j, b, below, half, table, take, nibbles);
             if (__any_sync(LANE_ALL, escapes)) {
-                const patched after = patch_groups(v, g, item, places, b, lane, escapes, j, take);
+                const patched after = patch_groups<MOMENTS>(v, g, item, places, b, lane, escapes, j, take, row, col);
                 b.end = after.end;
                 why |= after.why;
             }
             n_nibbles++;
         }
-        if (n_nibbles == 5 || (q + 1 == item.stop && n_nibbles)) { // 5 pixels of at most 3 electrons fit 4 bits
+        // 5 pixels of at most 3 electrons fit 4 bits; with moments each pixel has weights of its own
+        if (n_nibbles == (MOMENTS ? 1 : 5) || (q + 1 == stop && n_nibbles)) {
             n_nibbles = 0;
 #pragma unroll
             for (uint32_t k = 0; k < 16; k++) {
-                const uint32_t two = nibbles[k / 4] >> (8 * (k % 4));
-                acc[k] += (two & 15) | (two & 0xf0) << 12;
+                const uint32_t two = nibbles[k / 4] >> (8 * (k % 4)), pair = (two & 15) | (two & 0xf0) << 12;
+                acc[k] += pair;
+                if (MOMENTS)
+                    cols_acc[k] += pair * col;
             }
             nibbles[0] = nibbles[1] = nibbles[2] = nibbles[3] = 0;
+        }
+        if (MOMENTS && (++col == cols || q + 1 == stop)) {
+            col = 0;
+            row++;
+#pragma unroll
+            for (uint32_t k = 0; k < 16; k++)
+                rows_acc[k] += acc[k];
         }
         if (__any_sync(LANE_ALL, why | (b.p > b.end)))
             return __reduce_max_sync(LANE_ALL, why ? why : b.p > b.end ? (uint32_t)LANE_BAD_WORDS : 0);
     }
-    const uint32_t first = (lane & 16 ? LANE_SPAN : 0) + (lane & 15);
+    if (MOMENTS) {
+        lane_item part = item;
+        part.n = 3;
+        add_pairs(g, part, places, lane, acc);
 #pragma unroll
-    for (uint32_t k = 0; k < 16; k++) {
-        add_sum(g, item, places, first + 2 * k * LANE_LANES, acc[k] & 0xffff);
-        add_sum(g, item, places, first + (2 * k + 1) * LANE_LANES, acc[k] >> 16);
+        for (uint32_t k = 0; k < 16; k++) // at most 8 x 64 x 14 in each half
+            rows_acc[k] = acc[k] * row - rows_acc[k];
+        part.n = 1;
+        part.first += 3;
+        add_pairs(g, part, places, lane, rows_acc);
+        part.first += 1;
+        add_pairs(g, part, places, lane, cols_acc);
+    } else {
+        add_pairs(g, item, places, lane, acc);
     }
-    if (item.stop == b.n_pixels && b.coded && (b.x != LANE_STATE || b.p != b.end))
+    if (stop == b.n_pixels && b.coded && (b.x != LANE_STATE || b.p != b.end))
         why = LANE_BAD_END;
     return __reduce_max_sync(LANE_ALL, why);
 }
 
-__device__ __noinline__ uint32_t sum_tall(const lane_view &v, const lane_goal &g, lane_item item, lane_places places,
-                                          lane_brick b, uint32_t lane, const uint8_t *ids)
-{
-    return sum_any<uint32_t>(v, g, item, places, b, lane, ids);
-}
-
-__global__ void __launch_bounds__(THREADS, 2)
+/*
+ * WIDE false: all bricks, but leaves those with wide or packed pixels; WIDE true: those, but leaves what is packed or
+ * too large: sums of 64 counts, and of the weights of moments, must fit 16 bits.
+ */
+template <bool MOMENTS, bool WIDE>
+__global__ void __launch_bounds__(MOMENTS ? MOMENT_THREADS : (int)SUM_THREADS, MOMENTS ? 1 : LANE_SUM_BLOCKS)
     sum_kernel(const __grid_constant__ lane_view v, const __grid_constant__ lane_goal g)
 {
     extern __shared__ uint32_t tables[]; // [n_models][256], then the ids of each warp
-    uint8_t *all_ids = reinterpret_cast<uint8_t *>(tables + g.n_models * LANE_SLOTS);
-    for (uint32_t i = threadIdx.x; i < g.n_models * LANE_SLOTS; i += THREADS)
-        tables[i] = v.table[(g.models[i / LANE_SLOTS] - 1) * LANE_SLOTS + i % LANE_SLOTS];
+    uint8_t *ids = reinterpret_cast<uint8_t *>(tables + v.n_models * LANE_SLOTS) + (threadIdx.x >> 5) * LANE_TILE;
+    const uint32_t lane = threadIdx.x & 31, n = WIDE ? *g.n_list : g.n_items * g.n_rects;
+    if (n == 0)
+        return;
+    for (uint32_t i = threadIdx.x; i < v.n_models * LANE_SLOTS; i += blockDim.x)
+        tables[i] = v.table[i];
     __syncthreads();
-    const uint32_t lane = threadIdx.x & 31;
-    uint8_t *ids = all_ids + (threadIdx.x >> 5) * LANE_TILE;
     for (;;) {
-        uint32_t i = 0;
-        if (lane == 0)
-            i = atomicAdd(g.next, 1);
-        i = __shfl_sync(LANE_ALL, i, 0);
-        if (i >= g.n_items * g.n_rects)
+        uint32_t i = next_of(g.next, lane, n);
+        if (i == n)
             return;
+        i = WIDE ? g.list[i] : i;
         const lane_item item = g.items[i / g.n_rects];
         const uint32_t rect = rect_of(v, g, i % g.n_rects);
-        const lane_places places = places_of(v, g, rect);
         lane_brick b;
         if (!lane_begin(v, rect, item.tile, lane, ids, b))
             continue;
-        uint32_t why;
-        if (b.tall || b.n_positions != 2 * LANE_SPAN)
-            why = sum_tall(v, g, item, places, b, lane, ids);
-        else
-            why = sum_dense(v, g, item, places, b, lane, ids, tables);
+        if (b.n_positions != 2 * LANE_SPAN || (WIDE ? !lane_small(b, lane, ids, MOMENTS ? 224 : 767) : b.tall)) {
+            if (lane == 0)
+                g.tall[atomicAdd(g.n_tall, 1)] = i;
+            __syncwarp();
+            continue;
+        }
+        const lane_places places = places_of(v, g, rect);
+        const uint32_t why = sum_dense<MOMENTS, WIDE>(v, g, item, places, b, lane, ids, tables);
         if (why && lane == 0)
             lane_report(v, rect, item.tile, why);
         __syncwarp();
@@ -396,7 +547,7 @@ __global__ void __launch_bounds__(THREADS)
         if (!__any_sync(LANE_ALL, mine) || !lane_begin(v, rect, tile, lane, ids[warp], b))
             continue;
         pixel_sink sink = {v, valid, sums, max, lane_tile_of(v, tile), lane, mine, 0, 0};
-        const uint32_t why = lane_walk(v, b, lane, ids[warp], b.n_pixels, sink);
+        const uint32_t why = lane_walk(v, v.table, b, lane, ids[warp], b.n_pixels, sink);
         if (why && lane == 0)
             lane_report(v, rect, tile, why);
         __syncwarp();
@@ -411,6 +562,7 @@ struct plan {
     lane_out *outs;
     size_t n_items, n_outs;
     uint8_t *general; // [n_planes] 1: its weights differ within a tile
+    bool moments;     // three planes: a mask, mask x row, mask x column
     uint64_t *order;  // [n_tiles] tiles, the heaviest first
 };
 
@@ -492,24 +644,68 @@ void plan_tile(const ronchi_lane_on *on, const ronchi_reduction *r, size_t tile,
     }
 }
 
+size_t shared_for(const ronchi_lane_on *on, size_t warps)
+{
+    return on->view.n_models * LANE_SLOTS * sizeof(uint32_t) + warps * LANE_TILE;
+}
+
+// Some devices have less shared memory than all models take: then tables stay where they are.
+bool tables_fit(const ronchi_lane_on *on)
+{
+    return shared_for(on, MOMENT_THREADS / 32) <= on->device->shared_bytes;
+}
+
+// True for the three planes of moments: then one pass gives all of them.
+bool are_moments(const ronchi_lane_on *on, const ronchi_reduction *r)
+{
+    const size_t n = on->layout.shape.det_rows * on->layout.shape.det_cols, cols = on->layout.shape.det_cols;
+    bool so = r->n_planes == 3 && on->layout.value_bytes < 4 && tables_fit(on);
+    for (size_t p = 0; so && p < n; p++) {
+        const uint64_t w = r->planes[0][p];
+        so = w <= 1 && r->planes[1][p] == w * (p / cols) && r->planes[2][p] == w * (p % cols);
+    }
+    return so;
+}
+
+// One item a tile: its sum goes to all three planes, by the place of the tile; then local row and column moments.
+void plan_moments(const ronchi_lane_on *on, const ronchi_reduction *r, size_t tile, plan *p)
+{
+    const ronchi_lane_layout *l = &on->layout;
+    const uint32_t row = (uint32_t)(tile / l->tiles_across * l->tile_rows);
+    const uint32_t col = (uint32_t)(tile % l->tiles_across * l->tile_cols);
+    uint64_t take;
+    uint32_t weight;
+    (void)wanted(on, tile, r->planes[0], &take, &weight);
+    if (!take)
+        return;
+    p->items[p->n_items++] = {take, (uint32_t)tile, stop_of(take), (uint32_t)p->n_outs, 3};
+    const lane_out outs[5] = {{0, 1}, {1, row}, {2, col}, {1, 1}, {2, 1}};
+    memcpy(p->outs + p->n_outs, outs, sizeof outs);
+    p->n_outs += 5;
+}
+
 ronchi_status plan_make(const ronchi_lane_on *on, const ronchi_reduction *r, plan *p, ronchi_error *err)
 {
     const size_t n_tiles = on->layout.n_tiles, most = r->n_planes * n_tiles;
     memset(p, 0, sizeof *p);
     p->items = static_cast<lane_item *>(malloc((most + 1) * sizeof *p->items));
-    p->outs = static_cast<lane_out *>(malloc((most + 1) * sizeof *p->outs));
+    p->outs = static_cast<lane_out *>(malloc((5 * n_tiles + most) * sizeof *p->outs));
     p->general = static_cast<uint8_t *>(calloc(r->n_planes + 1, 1));
     p->order = static_cast<uint64_t *>(malloc(n_tiles * sizeof *p->order));
     uint64_t *takes = static_cast<uint64_t *>(malloc((r->n_planes + 1) * sizeof *takes));
     uint32_t *weights = static_cast<uint32_t *>(malloc((r->n_planes + 1) * sizeof *weights));
     const bool have = p->items && p->outs && p->general && p->order && takes && weights;
-    for (size_t k = 0; have && k < r->n_planes; k++)
+    p->moments = have && are_moments(on, r);
+    for (size_t k = 0; have && !p->moments && k < r->n_planes; k++)
         for (size_t tile = 0; tile < n_tiles && !p->general[k]; tile++)
             p->general[k] = !wanted(on, tile, r->planes[k], &takes[k], &weights[k]);
     if (have)
         order_tiles(on, p->order);
     for (size_t i = 0; have && i < n_tiles; i++)
-        plan_tile(on, r, (size_t)p->order[i], p, takes, weights);
+        if (p->moments)
+            plan_moments(on, r, (size_t)p->order[i], p);
+        else
+            plan_tile(on, r, (size_t)p->order[i], p, takes, weights);
     free(takes);
     free(weights);
     return have ? RONCHI_OK : ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for a reduction");
@@ -545,8 +741,8 @@ struct reduction {
     uint32_t *next, *weights, *keep, *pixel_max;
     lane_item *items;
     lane_out *outs;
-    uint8_t *select, *slot_of;
-    uint16_t *models;
+    uint8_t *select;
+    uint32_t *tall;
     // page-locked host memory
     unsigned long long *host_bad;
     char *host;
@@ -563,9 +759,8 @@ size_t carve(reduction *d, void *base)
     d->bad = c.take<unsigned long long>(1);
     d->next = c.take<uint32_t>(64);
     d->items = c.take<lane_item>(most);
-    d->outs = c.take<lane_out>(most);
-    d->models = c.take<uint16_t>(160);
-    d->slot_of = c.take<uint8_t>(160);
+    d->outs = c.take<lane_out>(most + 5 * on->layout.n_tiles);
+    d->tall = c.take<uint32_t>(2 * d->p.n_items * d->g.n_rects);
     d->weights = c.take<uint32_t>(n_pixels);
     d->select = c.take<uint8_t>(r->select ? d->n_places : 1);
     d->keep = c.take<uint32_t>((size_t)d->g.n_rects * 32);
@@ -584,52 +779,75 @@ ronchi_status send(reduction *d, void *to, const void *from, size_t bytes, ronch
     return d->on->device->table->copy(d->on->device, d->job->stream, to, at, bytes, err);
 }
 
-unsigned blocks_for(const ronchi_lane_on *on, const void *kernel, size_t shared)
+// As many blocks as fit at a time, after the kernel was given the right to that much shared memory.
+unsigned blocks_for(const ronchi_lane_on *on, const void *kernel, int threads, size_t shared)
 {
     int per = 1;
-    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per, kernel, THREADS, shared);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared);
+    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per, kernel, threads, shared);
     return (unsigned)(on->device->multiprocessors * (size_t)(per < 1 ? 1 : per));
+}
+
+template <class T, int HOW, bool LIST> void launch_any(reduction *d, lane_goal g, uint32_t skip)
+{
+    g.shared_tables = tables_fit(d->on);
+    const size_t shared = g.shared_tables ? shared_for(d->on, WARPS) : WARPS * LANE_TILE;
+    const unsigned blocks = blocks_for(d->on, (const void *)sum_any_kernel<T, HOW, LIST>, THREADS, shared);
+    sum_any_kernel<T, HOW, LIST><<<blocks, THREADS, shared, d->job->stream>>>(d->v, g, skip);
+}
+
+template <bool MOMENTS, bool WIDE> void launch_sums(reduction *d, const lane_goal &g)
+{
+    const int threads = MOMENTS ? MOMENT_THREADS : (int)SUM_THREADS;
+    const size_t shared = shared_for(d->on, threads / 32);
+    const unsigned blocks = blocks_for(d->on, (const void *)sum_kernel<MOMENTS, WIDE>, threads, shared);
+    sum_kernel<MOMENTS, WIDE><<<blocks, threads, shared, d->job->stream>>>(d->v, g);
+}
+
+// The kernel for nearly all bricks, that for what it leaves, and that for the rest.
+template <bool MOMENTS> void launch_dense(reduction *d, lane_goal g)
+{
+    g.next = d->next;
+    g.tall = d->tall;
+    g.n_tall = d->next + 8;
+    launch_sums<MOMENTS, false>(d, g);
+    g.next = d->next + 1;
+    g.list = g.tall;
+    g.n_list = g.n_tall;
+    g.tall = d->tall + g.n_items * g.n_rects;
+    g.n_tall = d->next + 9;
+    launch_sums<MOMENTS, true>(d, g);
+    g.list = g.tall;
+    g.n_list = g.n_tall;
+    g.next = d->next + 2;
+    launch_any<uint32_t, ONES, true>(d, g, 0);
+    if (MOMENTS) {
+        g.next = d->next + 3;
+        launch_any<uint32_t, LOCAL_ROW, true>(d, g, 3);
+        g.next = d->next + 4;
+        launch_any<uint32_t, LOCAL_COL, true>(d, g, 4);
+    }
 }
 
 ronchi_status launch_masks(reduction *d, ronchi_error *err)
 {
     const ronchi_lane_on *on = d->on;
-    uint16_t models[160];
-    uint8_t slot_of[160] = {0};
-    size_t n = 0;
-    for (uint32_t id = 1; id < LANE_ID_WIDE; id++)
-        if (on->used[id / 32] >> id % 32 & 1) {
-            slot_of[id] = (uint8_t)n;
-            models[n++] = (uint16_t)id;
-        }
     ronchi_status status = send(d, d->items, d->p.items, d->p.n_items * sizeof *d->items, err);
     if (status == RONCHI_OK)
         status = send(d, d->outs, d->p.outs, d->p.n_outs * sizeof *d->outs, err);
-    if (status == RONCHI_OK)
-        status = send(d, d->models, models, sizeof models, err);
-    if (status == RONCHI_OK)
-        status = send(d, d->slot_of, slot_of, sizeof slot_of, err);
     if (status != RONCHI_OK)
         return status;
     lane_goal g = d->g;
     g.items = d->items;
     g.outs = d->outs;
     g.n_items = (uint32_t)d->p.n_items;
-    g.models = d->models;
-    g.slot_of = d->slot_of;
-    g.n_models = (uint32_t)n;
     g.next = d->next;
-    const size_t shared = n * LANE_SLOTS * sizeof(uint32_t) + WARPS * LANE_TILE;
-    if (on->view.value_bytes == 4) { // sums of a tile may exceed 32 bits
-        sum_any_kernel<uint64_t>
-            <<<blocks_for(on, (const void *)sum_any_kernel<uint64_t>, 0), THREADS, 0, d->job->stream>>>(d->v, g);
-    } else {
-        status = RONCHI_CUDA(cudaFuncSetAttribute(sum_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared),
-                             err);
-        if (status != RONCHI_OK)
-            return status;
-        sum_kernel<<<blocks_for(on, (const void *)sum_kernel, shared), THREADS, shared, d->job->stream>>>(d->v, g);
-    }
+    if (on->view.value_bytes == 4 || !tables_fit(on)) // sums of a tile may exceed 32 bits
+        launch_any<uint64_t, ONES, false>(d, g, 0);
+    else if (d->p.moments)
+        launch_dense<true>(d, g);
+    else
+        launch_dense<false>(d, g);
     return RONCHI_CUDA_LAUNCH("masked sums", err);
 }
 
@@ -658,8 +876,7 @@ ronchi_status launch_general(reduction *d, size_t k, ronchi_error *err)
     g.weights = d->weights;
     g.n_items = (uint32_t)n;
     g.next = d->next;
-    sum_any_kernel<uint64_t>
-        <<<blocks_for(on, (const void *)sum_any_kernel<uint64_t>, 0), THREADS, 0, d->job->stream>>>(d->v, g);
+    launch_any<uint64_t, PLANE, false>(d, g, 0);
     return RONCHI_CUDA_LAUNCH("weighted sums", err);
 }
 
@@ -674,7 +891,7 @@ ronchi_status launch_pixels(reduction *d, ronchi_error *err)
     lane_goal g = d->g;
     g.next = d->next + 32;
     keep_kernel<<<g.n_rects, 32, 0, d->job->stream>>>(d->v, g, d->r->select ? d->select : NULL, d->keep);
-    pixel_kernel<<<blocks_for(on, (const void *)pixel_kernel, 0), THREADS, 0, d->job->stream>>>(
+    pixel_kernel<<<blocks_for(on, (const void *)pixel_kernel, THREADS, 0), THREADS, 0, d->job->stream>>>(
         d->v, g, on->valid, d->keep, d->r->pixel_sums ? d->pixel_sums : NULL, d->r->pixel_max ? d->pixel_max : NULL);
     return RONCHI_CUDA_LAUNCH("sums over positions", err);
 }
@@ -759,7 +976,11 @@ ronchi_status lane_on_reduce(const ronchi_lane_on *on, const ronchi_reduction *r
         d.v = on->view;
         d.v.bad = d.bad;
         d.g.sums = d.sums;
+        lane_clock clock;
+        lane_clock_start(&clock, on, d.job->stream);
         status = launch_all(&d, err);
+        lane_clock_stop(&clock, d.job->stream);
+        lane_clock_read(&clock);
         ronchi_status found = lane_on_finish(d.job, d.host_bad, bad, status == RONCHI_OK ? err : NULL);
         status = status == RONCHI_OK ? found : status;
     }

@@ -56,13 +56,15 @@ static ronchi_status place_constants(ronchi_lane_on *on, const ronchi_lane_table
     const size_t encode_words = (size_t)LANE_MODELS * 128;
     uint32_t *table = static_cast<uint32_t *>(malloc((slots + encode_words) * sizeof *table));
     uint8_t shift[LANE_MODELS + 2] = {0};
-    void *at[5] = {0};
+    uint8_t slot[LANE_MODELS + 2] = {0};
+    void *at[6] = {0};
     ronchi_cuda_job *job = NULL;
     if (!table)
         return ronchi_fail(err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET, "no memory for tables");
     for (size_t m = 0; m < LANE_MODELS; m++) {
         shift[m + 1] = tables->model[m].shift;
         lane_encode_table(&tables->code[m], table + slots + m * 128);
+        slot[m + 1] = (uint8_t)m;
         for (size_t s = 0; s < LANE_SLOTS; s++) {
             uint32_t e = tables->model[m].slot[s], symbol = e >> 16;
             table[m * LANE_SLOTS + s] = (symbol == LANE_ESCAPE ? LANE_FLAG : symbol) << 16 | (e & 0xffff);
@@ -78,8 +80,12 @@ static ronchi_status place_constants(ronchi_lane_on *on, const ronchi_lane_table
     if (status == RONCHI_OK)
         status = place(on, job, on->chunks, on->layout.n_rects * sizeof *on->chunks, &at[3], err);
     if (status == RONCHI_OK)
-        status = place(on, job, table + slots, encode_words * sizeof *table, &at[4], err);
-    on->encode_table = static_cast<uint32_t *>(at[4]);
+        status = place(on, job, table + slots, encode_words * sizeof *table, &at[5], err);
+    if (status == RONCHI_OK)
+        status = place(on, job, slot, sizeof slot, &at[4], err);
+    on->encode_table = static_cast<uint32_t *>(at[5]);
+    on->view.n_models = LANE_MODELS;
+    on->view.slot = static_cast<const uint8_t *>(at[4]);
     on->view.table = static_cast<const uint32_t *>(at[0]);
     on->view.shift = static_cast<const uint8_t *>(at[1]);
     on->valid = static_cast<uint8_t *>(at[2]);
@@ -313,7 +319,7 @@ __global__ void __launch_bounds__(32 * VALIDATE_WARPS) validate_kernel(lane_view
     nowhere sink;
     if (!lane_begin(v, rect, tile, lane, ids[warp], b))
         return;
-    const uint32_t why = lane_walk(v, b, lane, ids[warp], b.n_pixels, sink);
+    const uint32_t why = lane_walk(v, v.table, b, lane, ids[warp], b.n_pixels, sink);
     if (why && lane == 0)
         lane_report(v, rect, tile, why);
 }
@@ -335,7 +341,7 @@ static ronchi_status look(const ronchi_lane_on *on, bool decode, uint32_t *used,
     uint32_t *bits = reinterpret_cast<uint32_t *>(v.bad + 1);
     status = t->fill(on->device, job->stream, v.bad, 0xff, sizeof *v.bad, err);
     if (status == RONCHI_OK)
-        status = t->fill(on->device, job->stream, bits, 0, 5 * sizeof *bits, err);
+        status = t->fill(on->device, job->stream, bits, 0, 64 - sizeof *v.bad, err);
     if (status == RONCHI_OK && decode)
         validate_kernel<<<(unsigned)((n + VALIDATE_WARPS - 1) / VALIDATE_WARPS), 32 * VALIDATE_WARPS, 0, job->stream>>>(
             v);
@@ -353,11 +359,83 @@ static ronchi_status look(const ronchi_lane_on *on, bool decode, uint32_t *used,
     return found;
 }
 
+// Puts the tables of the models that are there beside each other: kernels copy them to shared memory as they are.
+static ronchi_status gather_tables(ronchi_lane_on *on, ronchi_error *err)
+{
+    const ronchi_cuda_table *t = on->device->table;
+    const size_t bytes = LANE_SLOTS * sizeof(uint32_t);
+    uint8_t slot[LANE_MODELS + 2] = {0};
+    uint32_t n = 0;
+    void *table = NULL, *slots = NULL;
+    ronchi_cuda_job *job;
+    ronchi_status status = t->job_take(on->device, 1, 1, &job, err);
+    if (status != RONCHI_OK)
+        return status;
+    status = t->arena_take(on->arena, (size_t)LANE_MODELS * bytes, &table, err);
+    for (uint32_t id = 1; status == RONCHI_OK && id < LANE_ID_PACKED; id++)
+        if (on->used[id / 32] >> id % 32 & 1) {
+            status = t->copy(on->device, job->stream, static_cast<char *>(table) + n * bytes,
+                             on->view.table + (id - 1) * LANE_SLOTS, bytes, err);
+            slot[id] = (uint8_t)n++;
+        }
+    if (status == RONCHI_OK)
+        status = place(on, job, slot, sizeof slot, &slots, err);
+    if (status == RONCHI_OK) {
+        on->view.table = static_cast<const uint32_t *>(table);
+        on->view.slot = static_cast<const uint8_t *>(slots);
+        on->view.n_models = n;
+    }
+    t->job_give(job);
+    return status;
+}
+
 static ronchi_status check(ronchi_lane_on *on, uint64_t *bad, ronchi_error *err)
 {
     *bad = RONCHI_LANE_NOT_BAD;
+    if (on->view.n_models != LANE_MODELS) // once
+        return RONCHI_OK;
     ronchi_status status = lane_on_encode_end(on, true, err);
-    return status == RONCHI_OK ? look(on, false, on->used, bad, err) : status;
+    if (status == RONCHI_OK)
+        status = look(on, false, on->used, bad, err);
+    return status == RONCHI_OK ? gather_tables(on, err) : status;
+}
+
+static void timing(ronchi_lane_on *on, int on_or_off)
+{
+    on->timed = on_or_off;
+}
+
+static double seconds(const ronchi_lane_on *on)
+{
+    return on->seconds;
+}
+
+void lane_clock_start(lane_clock *clock, const ronchi_lane_on *on, ronchi_cuda_stream stream)
+{
+    clock->on = on->timed ? const_cast<ronchi_lane_on *>(on) : nullptr;
+    if (!clock->on)
+        return;
+    cudaEventCreate(&clock->begin);
+    cudaEventCreate(&clock->end);
+    cudaEventRecord(clock->begin, stream);
+}
+
+void lane_clock_stop(lane_clock *clock, ronchi_cuda_stream stream)
+{
+    if (clock->on)
+        cudaEventRecord(clock->end, stream);
+}
+
+void lane_clock_read(lane_clock *clock)
+{
+    float ms = 0;
+    if (!clock->on)
+        return;
+    cudaEventSynchronize(clock->end);
+    cudaEventElapsedTime(&ms, clock->begin, clock->end);
+    clock->on->seconds = ms / 1000.0;
+    cudaEventDestroy(clock->begin);
+    cudaEventDestroy(clock->end);
 }
 
 static ronchi_status validate(const ronchi_lane_on *on, uint64_t *bad, ronchi_error *err)
@@ -367,5 +445,6 @@ static ronchi_status validate(const ronchi_lane_on *on, uint64_t *bad, ronchi_er
 
 extern const ronchi_lane_cuda ronchi_lane_cuda_here;
 const ronchi_lane_cuda ronchi_lane_cuda_here = {
-    open_on, close_on, bytes_of, put, lane_on_encode, check, words_of, get, lane_on_reduce, lane_on_read, validate,
+    open_on, close_on,       bytes_of,     put,      lane_on_encode, check,   words_of,
+    get,     lane_on_reduce, lane_on_read, validate, timing,         seconds,
 };
