@@ -20,6 +20,14 @@ test: setup build
 bench: build
 	tools/bench.sh
 
+# On a machine with a GPU.  SETS: .qem files of lane-rans-v1, scans of whole 32 x 32 rectangles.
+device-test: build
+	ctest --output-on-failure --no-tests=error --test-dir build -L device
+
+device-bench: build
+	cmake --build build --target device_bench
+	build/tests/device_bench $(SETS)
+
 lint:
 	tools/lint.sh
 
@@ -34,5 +42,5 @@ install: build
 clean:
 	rm -rf build build-sanitize demo
 
-.PHONY: build setup demo test bench lint sanitize install clean
+.PHONY: build setup demo test bench device-test device-bench lint sanitize install clean
 .NOTPARALLEL:

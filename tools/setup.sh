@@ -2,6 +2,7 @@
 # Installs what Ronchi needs on Debian and Ubuntu; does nothing when all of it is there.
 #   tools/setup.sh          to build, test and run the demo
 #   tools/setup.sh lint     also what `make lint` needs
+# The CUDA part is built where nvcc is (nvidia-cuda-toolkit, or NVIDIA's packages); it is not installed from here.
 # Without apt, or without the right to use it, it says what is missing and leaves with 1.
 set -eu
 
