@@ -248,6 +248,9 @@ int cli_check_source(const cli *c, const char *path);
 int cli_load(cli *c, const char *path, ronchi_acquisition **out, ronchi_acquisition_info *info);
 /* cli_flagged_mask() allocates [det_row][det_col] u8, 1 where flagged; the caller frees view->data. */
 int cli_flagged_mask(const ronchi_acquisition *acquisition, const ronchi_shape *shape, ronchi_view *view);
+/* cli_scan_outside() allocates [scan_row][scan_col] u8, 1 where no pattern was measured (a turned scan), for pictures
+ * to leave out of their grey levels; NULL data where there is none.  The caller frees view->data. */
+int cli_scan_outside(cli *c, const ronchi_acquisition *acquisition, const ronchi_shape *shape, ronchi_view *view);
 /* cli_mask_read() reads an .npy of zeros and ones (or booleans) of that shape; the caller frees view->data. */
 int cli_mask_read(cli *c, const char *path, size_t rows, size_t cols, ronchi_view *view);
 /* cli_array() allocates rows x cols of a dtype, zeroed; the caller frees view->data. */

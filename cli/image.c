@@ -143,13 +143,18 @@ static int write_images(cli *c, const ronchi_acquisition *acquisition, const ron
     }
     if (code == CLI_DONE && ronchi_detector_sums(acquisition, &masks, &out, &c->err) != RONCHI_OK)
         code = cli_error(&c->err);
+    ronchi_view outside = {0};
     cli_picture_image(c, info, &picture);
+    if (code == CLI_DONE)
+        code = cli_scan_outside(c, acquisition, s, &outside);
+    picture.ignore = outside.data ? &outside : NULL;
     for (size_t i = 0; code == CLI_DONE && i < c->n_outputs; i++) {
         ronchi_view one = plane(&out, c->n_images > 1 ? i : 0);
         code = cli_write(c, c->output[i], &one, &picture);
     }
     free(flat_masks.data);
     free(flat_out.data);
+    free(outside.data);
     return code;
 }
 

@@ -208,6 +208,23 @@ static int copy_mask(const char *path, const ronchi_view *stored, const ronchi_v
     return CLI_DONE;
 }
 
+int cli_scan_outside(cli *c, const ronchi_acquisition *acquisition, const ronchi_shape *shape, ronchi_view *view)
+{
+    size_t n = shape->scan_rows * shape->scan_cols, outside = 0;
+    int code = cli_array(shape->scan_rows, shape->scan_cols, RONCHI_U8, view);
+    if (code != CLI_DONE)
+        return code;
+    if (ronchi_geometry_scan_valid(acquisition, view, &c->err) != RONCHI_OK)
+        code = cli_error(&c->err);
+    for (size_t i = 0; i < n; i++)
+        outside += ((uint8_t *)view->data)[i] ^= 1;
+    if (code != CLI_DONE || !outside) {
+        free(view->data);
+        view->data = NULL;
+    }
+    return code;
+}
+
 int cli_mask_read(cli *c, const char *path, size_t rows, size_t cols, ronchi_view *view)
 {
     ronchi_view stored;

@@ -60,6 +60,16 @@ static inline uint64_t ronchi_block_position(const ronchi_block *block, const ro
     return block->first + (uint64_t)(j / block->cols) * shape->scan_cols + j % block->cols;
 }
 
+/* The rows 'row' to 'row' + 'rows' - 1 of a block, or those that it has of them; a flat one has a single row. */
+static inline ronchi_block ronchi_block_rows(const ronchi_block *block, const ronchi_shape *shape, size_t row,
+                                             size_t rows)
+{
+    ronchi_block part = *block;
+    part.first += (uint64_t)row * shape->scan_cols;
+    part.rows = block->rows - row < rows ? block->rows - row : rows;
+    return part;
+}
+
 /*
  * Sums without frames.  All outputs are optional (n_planes 0, pixel_* NULL); all are written whole.  Flagged pixels
  * count as 0, whatever the planes say.

@@ -73,10 +73,19 @@ size_t ronchi_store_largest_block(const ronchi_store *store)
     return largest;
 }
 
+size_t ronchi_acquisition_block_rows(const ronchi_acquisition *acquisition, ronchi_dtype dtype)
+{
+    const ronchi_store *store = acquisition->store;
+    const ronchi_block first = store->profile->block(store, 0); /* none has more rows or columns */
+    uint64_t row = (uint64_t)first.cols * store->n_pixels * ronchi_dtype_size(dtype);
+    uint64_t fit = ronchi_context_budget(store->context) / (row ? row : 1);
+    return fit < 1 ? 1 : fit < first.rows ? (size_t)fit : first.rows;
+}
+
 void *ronchi_acquisition_block_buffer(const ronchi_acquisition *acquisition, ronchi_dtype dtype, ronchi_error *err)
 {
     const ronchi_store *store = acquisition->store;
-    size_t positions = ronchi_store_largest_block(store);
+    size_t positions = ronchi_acquisition_block_rows(acquisition, dtype) * store->profile->block(store, 0).cols;
     void *frames = ronchi_decoded_take(store->context, positions, store->n_pixels * ronchi_dtype_size(dtype));
     if (!frames)
         ronchi_fail(err, RONCHI_ERR_MEMORY, acquisition->info.source_name, RONCHI_NO_OFFSET,

@@ -53,8 +53,11 @@ ronchi_status ronchi_acquisition_read_block(const ronchi_acquisition *acquisitio
                                             ronchi_flagged_read flagged, ronchi_dtype dtype, void *frames,
                                             ronchi_error *err);
 
-/* ronchi_acquisition_block_buffer() allocates frames of 'dtype' for the largest block; the caller frees it with
- * ronchi_free(). */
+/* ronchi_acquisition_block_rows() gives how many rows of a block of frames of 'dtype' the budget holds: at least one,
+ * and of a flat block its only one. */
+size_t ronchi_acquisition_block_rows(const ronchi_acquisition *acquisition, ronchi_dtype dtype);
+/* ronchi_acquisition_block_buffer() takes room for so many rows; the caller gives it back with ronchi_decoded_give().
+ */
 void *ronchi_acquisition_block_buffer(const ronchi_acquisition *acquisition, ronchi_dtype dtype, ronchi_error *err);
 
 /* ronchi_store_largest_block() gives the positions of the largest block. */

@@ -51,27 +51,40 @@ static ronchi_status compare_frame(void *user, size_t j, size_t worker, ronchi_e
     return RONCHI_OK;
 }
 
+/* Rows of a block, c->block: read again from the source, and from the copy. */
+static ronchi_status compare_rows(compare *c, void *held, ronchi_error *err)
+{
+    const ronchi_store *store = c->acquisition->store;
+    const ronchi_format *format = c->source->format;
+    uint64_t last = ronchi_block_position(&c->block, &store->shape, ronchi_block_positions(&c->block) - 1);
+    uint64_t first_frame = ronchi_source_frame(c->source, c->block.first),
+             last_frame = ronchi_source_frame(c->source, last);
+    memset(&c->staged, 0, sizeof c->staged);
+    ronchi_status status = format->stage(c->source, first_frame, last_frame - first_frame + 1, &c->staged, err);
+    if (status != RONCHI_OK)
+        return status;
+    status = ronchi_acquisition_read_block(c->acquisition, &c->block, RONCHI_READ_RAW, c->source->dtype, held, err);
+    if (status == RONCHI_OK)
+        status = ronchi_parallel_for(store->context, ronchi_block_positions(&c->block), compare_frame, c, err);
+    format->unstage(c->source, &c->staged);
+    return status;
+}
+
 static ronchi_status compare_blocks(compare *c, void *held, ronchi_error *err)
 {
     const ronchi_store *store = c->acquisition->store;
+    const size_t rows = ronchi_acquisition_block_rows(c->acquisition, c->source->dtype);
     ronchi_progress progress = {"compare", 0, store->n_positions, "frames", c->frame_bytes};
     ronchi_status status = RONCHI_OK;
     for (size_t i = 0; i < store->profile->n_blocks(store) && status == RONCHI_OK; i++) {
-        c->block = store->profile->block(store, i);
-        uint64_t last = ronchi_block_position(&c->block, &store->shape, ronchi_block_positions(&c->block) - 1);
-        uint64_t first_frame = ronchi_source_frame(c->source, c->block.first),
-                 last_frame = ronchi_source_frame(c->source, last);
-        memset(&c->staged, 0, sizeof c->staged);
-        status = c->source->format->stage(c->source, first_frame, last_frame - first_frame + 1, &c->staged, err);
-        if (status != RONCHI_OK)
-            break;
-        status = ronchi_acquisition_read_block(c->acquisition, &c->block, RONCHI_READ_RAW, c->source->dtype, held, err);
-        if (status == RONCHI_OK)
-            status = ronchi_parallel_for(store->context, ronchi_block_positions(&c->block), compare_frame, c, err);
-        c->source->format->unstage(c->source, &c->staged);
-        progress.done += ronchi_block_positions(&c->block);
-        if (status == RONCHI_OK)
-            status = ronchi_report(store->context, &progress, err);
+        const ronchi_block block = store->profile->block(store, i);
+        for (size_t row = 0; row < block.rows && status == RONCHI_OK; row += rows) {
+            c->block = ronchi_block_rows(&block, &store->shape, row, rows);
+            status = compare_rows(c, held, err);
+            progress.done += ronchi_block_positions(&c->block);
+            if (status == RONCHI_OK)
+                status = ronchi_report(store->context, &progress, err);
+        }
     }
     return status;
 }

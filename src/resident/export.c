@@ -50,17 +50,21 @@ static ronchi_status export_npy(const ronchi_acquisition *acquisition, const cha
     ronchi_status status = ronchi_output_open(path, options->force, &output, err);
     if (status != RONCHI_OK)
         return status;
+    const size_t rows = ronchi_acquisition_block_rows(acquisition, dtype);
     void *frames = ronchi_acquisition_block_buffer(acquisition, dtype, err);
     status = frames ? ronchi_output_write(&output, header, start, err) : RONCHI_ERR_MEMORY;
     ronchi_progress progress = {"export", 0, store->n_positions, "frames", frame_bytes};
     for (size_t i = 0; status == RONCHI_OK && i < store->profile->n_blocks(store); i++) {
-        ronchi_block block = store->profile->block(store, i);
-        status = ronchi_acquisition_read_block(acquisition, &block, options->flagged, dtype, frames, err);
-        if (status == RONCHI_OK)
-            status = write_block(&output, start, store, &block, frames, frame_bytes, err);
-        progress.done += ronchi_block_positions(&block);
-        if (status == RONCHI_OK)
-            status = ronchi_report(store->context, &progress, err);
+        const ronchi_block block = store->profile->block(store, i);
+        for (size_t row = 0; status == RONCHI_OK && row < block.rows; row += rows) {
+            ronchi_block part = ronchi_block_rows(&block, &store->shape, row, rows);
+            status = ronchi_acquisition_read_block(acquisition, &part, options->flagged, dtype, frames, err);
+            if (status == RONCHI_OK)
+                status = write_block(&output, start, store, &part, frames, frame_bytes, err);
+            progress.done += ronchi_block_positions(&part);
+            if (status == RONCHI_OK)
+                status = ronchi_report(store->context, &progress, err);
+        }
     }
     ronchi_decoded_give(store->context, frames);
     if (status == RONCHI_OK)
