@@ -50,7 +50,7 @@ static void weigh_planes(void **unused)
             size_t n = 1 + test_below(&state, SPAN);
             unsigned big = (unsigned)test_below(&state, 4);
             for (size_t i = 0; i < TILE * SPAN; i++)
-                counts[i / SPAN][i % SPAN] = big == 3 ? UINT16_MAX : (uint16_t)(test_random(&state) >> (48 + 5 * big));
+                counts[i / SPAN][i % SPAN] = (uint16_t)(big == 3 ? UINT16_MAX : test_random(&state) >> (48 + 5 * big));
             for (size_t i = 0; i < PLANES * TILE; i++)
                 weights[i / TILE][i % TILE] =
                     (uint16_t)(test_below(&state, 3) ? (big == 3 ? 32767 : test_below(&state, 2))
