@@ -61,6 +61,17 @@ echo "rotation, set A, lane-rans-v1, all processors"
 "$cache/geometry" "$data/set.qem" "$rounds"
 echo
 
+# Masked sums from memory, beside NumPy and a dense loop, all on 2 threads or as NumPy has it.
+python3=$(command -v /usr/bin/python3 || command -v python3)
+# shellcheck disable=SC2046
+${CC:-cc} -std=c17 -O3 -march=native -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc bench/masks.c build/libronchi.a \
+    $(pkg-config --cflags --libs $modules) -lpthread -lm -o "$cache/masks"
+build/ronchi export "$data/set.qem" "$data/set.npy" --force --quiet >/dev/null
+"$python3" bench/masks.py "$cache/masks" "$data/set.npy" "$data" "$rounds" 2>"$cache/masks.log" ||
+    echo "no masked sums: NumPy and 5 GB of memory are needed (see $cache/masks.log)"
+rm -f "$data/masks.qem"
+echo
+
 # 4.5 GB of decoded counts under a hard limit of address space: the frames of one simulation, repeated as they are stored
 build/ronchi simulate "$data/set_master.h5" --scan 48,64 --detector 192,192 --dose 4 --background 0.04 --seed 7 --force --quiet
 python3=$(command -v /usr/bin/python3 || command -v python3)
