@@ -57,7 +57,7 @@ static void take_options(const cli *c, const ronchi_view *mask, ronchi_dpc_optio
     o->rotation_given = c->given[OPT_ROTATION_DEG];
     o->rotation_deg = c->rotation_deg;
     o->find_rotation = c->find_rotation;
-    o->transpose = c->given[OPT_TRANSPOSE] ? 1 : -1;
+    o->transpose = c->given[OPT_TRANSPOSE] ? 1 : -1; /* -1: as stored, or found */
     o->branch = c->given[OPT_NEAR_DEG] ? RONCHI_DPC_BRANCH_NEAR : branches[c->branch];
     o->near_deg = c->near_deg;
     o->boundary = c->boundary;

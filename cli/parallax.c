@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "commands.h"
 
@@ -421,6 +422,11 @@ static int run(cli *c)
     int code = check_call(c);
     if (code == CLI_DONE)
         code = take_options(c, &options);
+    for (size_t i = 0; i < c->n_arguments && code == CLI_DONE; i++) { /* before the work on those that are there */
+        struct stat st;
+        if (stat(c->argument[i], &st) != 0)
+            code = cli_fail(CLI_BAD_CALL, c->argument[i], "no such file");
+    }
     bool list = c->json && c->n_arguments > 1;
     if (code == CLI_DONE && list)
         printf("[");

@@ -52,7 +52,7 @@ void cli_source_options(const cli *c, ronchi_source_options *out)
     out->camera_length_mm = c->camera_length_mm;
     out->det_step_row_mrad = c->det_step_mrad[0];
     out->det_step_col_mrad = c->det_step_mrad[1];
-    out->orientation_given = c->given[OPT_ROTATION_DEG];
+    out->orientation_given = c->given[OPT_ROTATION_DEG] && c->command->bit != FOR_DPC; /* dpc has it as its own */
     out->det_rotation_deg = c->rotation_deg;
     out->det_transpose = c->transpose;
 }

@@ -91,7 +91,7 @@ typedef struct ronchi_dpc_options {
                                 the  acquisition, found where none is */
     int32_t find_rotation;   /* 1: found, also where one is stored; default 0 */
     double rotation_deg;
-    int32_t transpose; /* 0, 1: known; -1 (default): found, or 0 where the rotation is given */
+    int32_t transpose; /* 0, 1: known; -1 (default): found, or where the rotation is given as stored, 0 without that */
     int32_t branch;    /* ronchi_dpc_branch; default OPEN */
     double near_deg;   /* of NEAR */
     int32_t boundary;  /* ronchi_dpc_boundary; default MIRROR */

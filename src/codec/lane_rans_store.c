@@ -73,9 +73,8 @@ static ronchi_status create(ronchi_context *context, const ronchi_shape *shape, 
         ronchi_lane_destroy(&store->base);
         return ronchi_fail(
             err, RONCHI_ERR_MEMORY, NULL, RONCHI_NO_OFFSET,
-            "the budget of %llu bytes is smaller than one scan rectangle of lane-rans-v1, %llu: give --budget, "
-            "or --profile column",
-            (unsigned long long)budget_bytes, (unsigned long long)need);
+            "the budget of %llu bytes is smaller than one scan rectangle of lane-rans-v1, %llu: give --budget %lluK",
+            (unsigned long long)budget_bytes, (unsigned long long)need, (unsigned long long)(need / 1024 + 1));
     }
     *out = &store->base;
     return RONCHI_OK;

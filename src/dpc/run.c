@@ -132,6 +132,8 @@ static void scale_field(ronchi_dpc_result *r)
 static int32_t known_orientation(const ronchi_acquisition *acquisition, ronchi_dpc_options *o)
 {
     const ronchi_calibration *c = &acquisition->info.calibration;
+    if (o->rotation_given && o->transpose < 0 && c->det_rotation.known)
+        o->transpose = c->det_transpose;
     if (o->rotation_given)
         return 1;
     if (o->find_rotation || !c->det_rotation.known)

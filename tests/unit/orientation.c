@@ -215,6 +215,7 @@ static void test_field(void **state)
         assert_int_equal(ronchi_dpc_run(original, &options, &r, NULL), RONCHI_OK);
         assert_int_equal(r.alignment.given, 1);
         assert_true(r.alignment.rotation_deg == 5);
+        assert_int_equal(r.alignment.transpose, t); /* as stored */
         ronchi_dpc_result_free(&r);
         options.find_rotation = 1;
         assert_int_equal(ronchi_dpc_run(original, &options, &r, NULL), RONCHI_ERR_ARGUMENT);
