@@ -362,7 +362,7 @@ static int run(cli *c)
     cli_source_options(c, &options);
     if (ronchi_inspect(c->context, c->argument[0], &options, &in, &c->err) != RONCHI_OK)
         return cli_error(&c->err);
-    ronchi_forecast forecast, *device = c->given[OPT_DEVICE] ? &forecast : NULL;
+    ronchi_forecast forecast = {0}, *device = c->given[OPT_DEVICE] ? &forecast : NULL;
     if (device && ronchi_forecast_load(c->context, &in, device, &c->err) != RONCHI_OK) {
         ronchi_inspection_free(&in);
         return cli_error(&c->err);

@@ -194,7 +194,7 @@ RONCHI_API uint64_t ronchi_context_budget(const ronchi_context *context);
  * ronchi_context_decoded_peak() returns the most bytes of decoded counts that the library has held at a time in this
  * context (arrays of the caller are not among them): never more than the budget.
  */
-RONCHI_API uint64_t ronchi_context_decoded_peak(const ronchi_context *context);
+RONCHI_API uint64_t ronchi_context_decoded_peak(ronchi_context *context);
 /* ronchi_context_cpu() returns the RONCHI_CPU_* bits in use. */
 RONCHI_API uint32_t ronchi_context_cpu(const ronchi_context *context);
 

@@ -61,10 +61,10 @@ RONCHI_API void ronchi_parallax_options_defaults(ronchi_parallax_options *option
 /* What the shifts say.  'fitted' 0: nothing, 'missing' says why. */
 typedef struct ronchi_parallax_aberrations {
     int32_t fitted;
-    double c10_a, c12_a, phi12_deg;                              /* C10 = -defocus, angstrom */
-    double rotation_deg;                                         /* from scan axes to detector axes */
-    int32_t transpose;                                           /* 1: the detector is transposed */
-    double c10_error_a, c12_error_a, rotation_error_deg;         /* standard errors by the scatter of the shifts alone */
+    double c10_a, c12_a, phi12_deg;                      /* C10 = -defocus, angstrom */
+    double rotation_deg;                                 /* from scan axes to detector axes */
+    int32_t transpose;                                   /* 1: the detector is transposed */
+    double c10_error_a, c12_error_a, rotation_error_deg; /* standard errors by the scatter of the shifts alone */
     double wavelength_a, dk_row, dk_col, step_row_a, step_col_a; /* what it was computed with; 1/angstrom a pixel */
     char dk_from[96];
     char missing[192];

@@ -163,12 +163,11 @@ void ronchi_decoded_give(ronchi_context *context, void *counts)
     ronchi_free(context, memory);
 }
 
-uint64_t ronchi_context_decoded_peak(const ronchi_context *context)
+uint64_t ronchi_context_decoded_peak(ronchi_context *context)
 {
-    ronchi_context *shared = (ronchi_context *)(uintptr_t)context; /* its lock */
-    pthread_mutex_lock(&shared->lock);
-    uint64_t peak = shared->decoded_peak;
-    pthread_mutex_unlock(&shared->lock);
+    pthread_mutex_lock(&context->lock);
+    uint64_t peak = context->decoded_peak;
+    pthread_mutex_unlock(&context->lock);
     return peak;
 }
 

@@ -3,6 +3,7 @@
  */
 #include <fftw3.h>
 #include <limits.h>
+#include <string.h>
 
 #include "core/fft.h"
 #include "core/port.h"
@@ -142,7 +143,9 @@ void ronchi_fft_real_destroy(ronchi_fft_real *fft)
 
 void ronchi_fft_real_forward(const ronchi_fft_real *fft, const float *image, ronchi_complex *half)
 {
-    fftwf_execute_dft_r2c(fft->rows_forward, (float *)(uintptr_t)image, (fftwf_complex *)half);
+    float *in; /* which FFTW leaves as it is, but does not say so */
+    memcpy(&in, &image, sizeof in);
+    fftwf_execute_dft_r2c(fft->rows_forward, in, (fftwf_complex *)half);
     fftwf_execute_dft(fft->cols_forward, (fftwf_complex *)half, (fftwf_complex *)half);
 }
 

@@ -367,7 +367,7 @@ void ronchi_large_pages(void *memory, size_t size_bytes)
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = ((uintptr_t)memory + page - 1) / page * page,
                     end = ((uintptr_t)memory + size_bytes) / page * page;
     if (start < end)
-        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+        (void)madvise((char *)memory + (start - (uintptr_t)memory), end - start, MADV_HUGEPAGE);
 #else
     (void)memory;
     (void)size_bytes;

@@ -188,6 +188,7 @@ LOOP void loop_split(float *restrict re, float *restrict im, const ronchi_comple
 }
 
 /* All loops under one name and instruction set. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): an attribute cannot stand in parentheses */
 #define VERSION(name, target)                                                                                          \
     target static void name##_add(float *sum, const float *x, size_t n, float weight)                                  \
     {                                                                                                                  \
@@ -233,3 +234,4 @@ VERSION(c, )
 VERSION(avx2, __attribute__((target("avx2"))))
 VERSION(avx512, __attribute__((target("avx512f,avx512vl,avx512dq"))))
 #endif
+/* NOLINTEND(bugprone-macro-parentheses) */

@@ -65,7 +65,7 @@ static void transform(const ronchi_spectra *s, const float *x, const double orig
                       float *scratch, double values[MOST][MOST])
 {
     float *sums = scratch, *ramps = scratch + MOST * 2 * s->pitch;
-    ronchi_ramp ramp[MOST];
+    ronchi_ramp ramp[MOST] = {0};
     const float *rows[MOST] = {NULL};
     memset(sums, 0, (size_t)n * 2 * s->pitch * sizeof *sums);
     for (int i = 0; i < n; i++) {
