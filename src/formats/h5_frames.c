@@ -203,9 +203,12 @@ static ronchi_status stage_pass(ronchi_h5_state *state, uint64_t first, uint64_t
         frame_start(p, first + i - p->first + p->from, start);
         if (staged->bytes) {
             if (H5Dread_chunk(dataset, H5P_DEFAULT, start, &frame->skipped, staged->bytes + frame->offset) < 0) {
-                ronchi_h5_why(why.message, 160);
-                why.offset = RONCHI_NO_OFFSET;
-                return blame(state, part, first + i, &why, RONCHI_ERR_IO, err);
+                char said[160]; /* names errno where the system refused to read; else the file contradicts itself */
+                ronchi_h5_why(said, sizeof said);
+                bool system = strstr(said, "errno") != NULL;
+                ronchi_fail(&why, RONCHI_ERR_DATA, NULL, RONCHI_NO_OFFSET, "%s%s", said,
+                            system ? "" : "; the file is damaged: copy it again");
+                return blame(state, part, first + i, &why, system ? RONCHI_ERR_IO : RONCHI_ERR_DATA, err);
             }
             continue;
         }
