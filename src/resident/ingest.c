@@ -126,10 +126,8 @@ static ronchi_status collect_raw(ingest *in, ronchi_error *err)
 /* Decodes a block again, in parts of its rows, and compares. */
 static ronchi_status verify_block(ingest *in, size_t index, ronchi_error *err)
 {
-    ronchi_block part = in->block;
-    for (size_t row = 0; row < in->block.rows; row += part.rows) {
-        part.rows = in->block.flat ? in->block.rows : ronchi_min_size(in->check_rows, in->block.rows - row);
-        part.first = in->block.first + row * in->store->shape.scan_cols;
+    for (size_t row = 0; row < in->block.rows; row += in->check_rows) {
+        ronchi_block part = ronchi_block_rows(&in->block, &in->store->shape, row, in->check_rows);
         size_t bytes = ronchi_block_positions(&part) * in->frame_bytes;
         memset(in->check, 0xA5, bytes);
         ronchi_status status = ronchi_store_read_block(in->store, &part, in->check, err);
