@@ -19,6 +19,7 @@
 #include "core/internal.h"
 #include "core/kernels.h"
 #include "core/port.h"
+#include "device/numbers.h"
 #include "formats/bslz4.h"
 #include "formats/bslz4_cuda.h"
 
@@ -33,11 +34,7 @@ static ronchi_cuda_stream stream;
 
 static uint64_t next64(void)
 {
-    state += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = state;
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
+    return test_next64(&state);
 }
 
 static void check(ronchi_status status, const ronchi_error *err)

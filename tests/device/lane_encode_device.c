@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "codec/lane_rans_cuda.h"
+#include "device/numbers.h"
 #include "ronchi/ronchi.h"
 
 static uint64_t state;
@@ -20,11 +21,7 @@ static size_t n_bricks;
 
 static uint64_t next64(void)
 {
-    state += UINT64_C(0x9E3779B97F4A7C15);
-    uint64_t z = state;
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
+    return test_next64(&state);
 }
 
 static uint32_t below(uint32_t n)
